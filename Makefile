@@ -1,0 +1,29 @@
+# The two commands of the README, each complete on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types clean
+
+# One environment for everything; made again when the declared dependencies change.
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[test,dev]"
+	touch $@
+
+demo: $(VENV)/.ready
+	$(BIN)/python -m marginwise.demo
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest -n 2 $(TEST_ARGS)
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""marginwise: support vector machines that tune themselves."""

@@ -1,0 +1,78 @@
+"""What a model selection criterion is: a number, its gradient and its direction."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import Problem
+from marginwise.slack import Slack, as_slack
+from marginwise.status import CONVERGED, Status
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A criterion at one setting of the hyperparameters.
+
+    Attributes
+    ----------
+    value : float
+        The criterion, or NaN where it has none (then ``status`` says why, or ``gradient`` is all it gives).
+    gradient : array or None
+        Derivatives with respect to log C, log k0, log koff, log l_1 … log l_d; None where there are none.
+    status : Status
+        Not ok when value or gradient could not be had, with the reason.
+    state : object
+        What the next evaluation near by can be started from; opaque to everyone but the criterion.
+    info : dict
+        By-products for diagnostics, such as a standard error of the gradient.
+    """
+
+    value: float
+    gradient: Vector | None
+    status: Status = CONVERGED
+    state: Any = None
+    info: dict[str, Any] = field(default_factory=dict)
+
+
+class Criterion(ABC):
+    """A score of hyperparameters. Subclasses are final: they declare what they are and evaluate.
+
+    Class attributes
+    ----------------
+    name : the name in :func:`evaluate` and everywhere else a string is taken.
+    direction : whether larger ("maximise") or smaller ("minimise") values are better.
+    slacks : the slack penalties it is defined for; the first is the default.
+    smooth : whether the value is a continuously differentiable function, and comes with its gradient.
+    scale_free : whether it depends on C and K through C·K only, so that a search keeps C fixed.
+    equation : what it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
+    """
+
+    name: ClassVar[str]
+    direction: ClassVar[Literal["maximise", "minimise"]]
+    slacks: ClassVar[tuple[str, ...]] = ("linear", "quadratic")
+    smooth: ClassVar[bool]
+    scale_free: ClassVar[bool] = False
+    equation: ClassVar[str]
+
+    def __init__(self, slack: Slack | str | None = None) -> None:
+        self.slack = as_slack(self.slacks[0] if slack is None else slack)
+        if self.slack.name not in self.slacks:
+            raise InvalidInputError("slack", self.slack.name, f"{' or '.join(self.slacks)} for {self.name!r}")
+
+    @abstractmethod
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return value and gradient at these hyperparameters, started from ``state`` if given."""
+
+    @property
+    def sign(self) -> int:
+        """+1 if larger values are better, -1 if smaller ones are."""
+        return 1 if self.direction == "maximise" else -1

@@ -1,0 +1,33 @@
+"""The few exceptions of the library, each with a message a user can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class MarginwiseError(Exception):
+    """Base of every error raised on purpose by marginwise."""
+
+
+class InvalidInputError(MarginwiseError, ValueError):
+    """An argument has a value that is not allowed; the message names it and says what is."""
+
+    def __init__(self, argument: str, value: object, allowed: str) -> None:
+        self.argument, self.value, self.allowed = argument, value, allowed
+        super().__init__(f"{argument} is {value!r}; expected {allowed}.")
+
+
+class NotConvergedError(MarginwiseError, ArithmeticError):
+    """A numerical method ended without its result; the message says where and what to try."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A numerical method ended with a result that is less exact than asked for."""
+
+
+def choose(argument: str, value: object, options: Iterable[str]) -> str:
+    """Return ``value`` if it is one of ``options``; otherwise say which ones there are."""
+    names = sorted(options)
+    if not isinstance(value, str) or value not in names:
+        raise InvalidInputError(argument, value, "one of " + ", ".join(map(repr, names)))
+    return value

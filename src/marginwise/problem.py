@@ -1,0 +1,113 @@
+"""A classification problem, checked once: inputs, labels ±1, weights; and its Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise import kernel
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Inputs ``X`` (n, d), labels ``y`` in {-1, +1} and positive ``weights`` (n,), all float64.
+
+    A weight counts repetitions: weight 2 is the same as the row given twice. Build it with :func:`as_problem`.
+    """
+
+    X: Array
+    y: Array
+    weights: Array
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return self.X.shape[0]
+
+    def gram(self, hyperparameters: Hyperparameters) -> Array:
+        """Return the Gram matrix of the inputs."""
+        return kernel.gram(self.X, hyperparameters)
+
+    def penalties(self, C: float) -> Array:
+        """Return C_i = C w_i, the slack penalty of each example."""
+        return C * self.weights
+
+    def subset(self, rows: npt.NDArray[np.intp]) -> Problem:
+        """Return the problem of these rows."""
+        return Problem(self.X[rows], self.y[rows], self.weights[rows])
+
+
+def as_problem(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Problem:
+    """Check the arguments and return them as a :class:`Problem`."""
+    inputs = check_inputs(X)
+    n = inputs.shape[0]
+    return Problem(inputs, check_labels(y, n), check_weights(sample_weight, n))
+
+
+def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:
+    """Return ``X`` as a finite float64 matrix with at least one row and one column."""
+    matrix = _as_floats(name, X)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InvalidInputError(
+            name, f"an array of shape {matrix.shape}", "shape (n, d) with at least one row and one column"
+        )
+    return np.ascontiguousarray(_finite(name, matrix))
+
+
+def check_gram(gram: npt.ArrayLike) -> Array:
+    """Return ``gram`` as a finite, symmetric float64 matrix."""
+    matrix = check_inputs(gram, "gram")
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InvalidInputError("gram", f"an array of shape {matrix.shape}", "a square matrix")
+    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-9 * np.abs(matrix).max()):
+        raise InvalidInputError("gram", "not symmetric", "K(x_i, x_j) = K(x_j, x_i)")
+    return matrix
+
+
+def check_labels(y: npt.ArrayLike, n: int) -> Array:
+    """Return ``y`` as ``n`` float64 labels -1 or +1."""
+    labels = _as_floats("y", y)
+    if labels.shape != (n,):
+        raise InvalidInputError("y", f"an array of shape {labels.shape}", f"shape ({n},), one label for each row")
+    wrong = np.flatnonzero(np.abs(labels) != 1.0)
+    if wrong.size:
+        raise InvalidInputError(f"y[{wrong[0]}]", labels[wrong[0]].item(), "-1 or +1")
+    return labels
+
+
+def check_weights(sample_weight: npt.ArrayLike | None, n: int) -> Array:
+    """Return ``n`` positive float64 weights, all one when none are given."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = _finite("sample_weight", _as_floats("sample_weight", sample_weight))
+    if weights.shape != (n,):
+        raise InvalidInputError(
+            "sample_weight", f"an array of shape {weights.shape}", f"shape ({n},), one weight for each row"
+        )
+    wrong = np.flatnonzero(weights <= 0)
+    if wrong.size:
+        raise InvalidInputError(
+            f"sample_weight[{wrong[0]}]", weights[wrong[0]].item(), "a positive number (leave the row out instead)"
+        )
+    return weights
+
+
+def _as_floats(name: str, values: npt.ArrayLike) -> Array:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(name, type(values).__name__, "numbers only, in a rectangular array") from None
+
+
+def _finite(name: str, values: Array) -> Array:
+    finite = np.isfinite(values)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise InvalidInputError(f"{name}[{', '.join(map(str, where))}]", values[where].item(), "a finite number")
+    return values

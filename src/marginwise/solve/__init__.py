@@ -1,0 +1,1 @@
+"""The support vector machine: the maximum of the posterior."""

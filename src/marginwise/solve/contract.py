@@ -1,0 +1,103 @@
+"""What every SVM solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.slack import Slack
+from marginwise.status import Status
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The maximum of eq. (linear_problem) or (quadratic_problem), and how well it is one.
+
+    Attributes
+    ----------
+    alpha : array of shape (n,)
+        Dual variables; exactly 0 off the support, exactly the penalty C_i on ``bound``.
+    latent : array of shape (n,)
+        θ* = K(y∘α), the latent function at the training points.
+    support, marginal, bound : arrays of int
+        Support vectors; those with 0 < α_i < C_i (for quadratic slack all of them); those with α_i = C_i.
+    objective : float
+        Value of the dual, Σα - ½(y∘α)ᵀK(y∘α), with K + I/C for quadratic slack.
+    duality_gap : float
+        Primal minus dual value, never negative but for rounding.
+    kkt_violation : float
+        Largest violation of the optimality conditions on the margins y_iθ_i, in units of the largest term
+        1 + Σ_j |K_ij| α_j that enters one of them: 1e-16 is rounding, 1 is no solution at all.
+    status : Status
+        Whether the asked-for accuracy was reached.
+    iterations : int
+        Passes over the data, of whichever kind the solver makes.
+    """
+
+    alpha: Array
+    latent: Array
+    support: Indices
+    marginal: Indices
+    bound: Indices
+    objective: float
+    duality_gap: float
+    kkt_violation: float
+    status: Status
+    iterations: int
+
+
+def assemble(
+    gram: Array, y: Array, penalties: Array, slack: Slack, alpha: Array, *, tolerance: float, iterations: int
+) -> Solution:
+    """Return the Solution of these dual variables, with every measure of its quality taken afresh."""
+    latent = gram @ (y * alpha)
+    scale = 1.0 + float((np.abs(gram) @ alpha).max(initial=0.0))
+    return describe(latent, scale, y, penalties, slack, alpha, tolerance=tolerance, iterations=iterations)
+
+
+def describe(
+    latent: Array,
+    scale: float,
+    y: Array,
+    penalties: Array,
+    slack: Slack,
+    alpha: Array,
+    *,
+    tolerance: float,
+    iterations: int,
+) -> Solution:
+    """Return the Solution of these dual variables and latent values; ``scale`` is that of ``kkt_violation``."""
+    margin = y * latent
+    quadratic = slack.power == 2
+    slope = 1.0 - margin - (alpha / penalties if quadratic else 0.0)  # ∂(dual)/∂α
+    at_bound = np.zeros(alpha.shape, dtype=bool) if quadratic else alpha >= penalties
+    off = alpha <= 0.0
+    violation = np.where(off, np.maximum(slope, 0.0), np.where(at_bound, np.maximum(-slope, 0.0), np.abs(slope)))
+    norm = float(alpha @ margin)  # |w|² = (y∘α)ᵀK(y∘α)
+    dual = float(alpha.sum()) - 0.5 * norm - (0.5 * float(alpha @ (alpha / penalties)) if quadratic else 0.0)
+    primal = 0.5 * norm + float(penalties @ slack.loss(margin))
+    kkt = float(violation.max(initial=0.0)) / scale
+    ok = kkt <= tolerance
+    message = (
+        "converged"
+        if ok
+        else f"the SVM's optimality conditions hold to {kkt:.1e} only, {tolerance:.0e} was asked for: "
+        "the Gram matrix is close to singular; a smaller C·k0 or shorter length scales help"
+    )
+    return Solution(
+        alpha=alpha,
+        latent=latent,
+        support=np.flatnonzero(~off),
+        marginal=np.flatnonzero(~off & ~at_bound),
+        bound=np.flatnonzero(at_bound),
+        objective=dual,
+        duality_gap=primal - dual,
+        kkt_violation=kkt,
+        status=Status(ok, message),
+        iterations=iterations,
+    )

@@ -1,0 +1,242 @@
+"""The five benchmark problems of the paper (section Data sets, table tab:data), split and scaled as there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.datasets import load_breast_cancer
+
+from marginwise.datasets import generated
+from marginwise.datasets.table import Table, load_table
+from marginwise.errors import InvalidInputError, choose
+
+Array = npt.NDArray[np.float64]
+
+_FILES = Path(__file__).parent / "files"
+
+_CRAB_INPUTS = ("FL", "RW", "CL", "CW", "BD")
+
+#: Seed of the generated sets; like the paper's they are the same in every experiment.
+_SEED = 2003
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """A benchmark problem with its training and test set.
+
+    Attributes
+    ----------
+    name : str
+        Name of the problem.
+    X_train, X_test : array of shape (n, n_inputs)
+        Inputs; over both sets together each has mean 0 and variance 1.
+    y_train, y_test : array of shape (n,)
+        Labels -1 and +1.
+    feature_names : tuple of str
+        Names of the inputs.
+    bayes_error : float or None
+        Lowest error rate that any classifier can have, where the law of the data is known.
+    provenance : str
+        Where the data is from.
+    """
+
+    name: str
+    X_train: Array
+    y_train: Array
+    X_test: Array
+    y_test: Array
+    feature_names: tuple[str, ...]
+    bayes_error: float | None
+    provenance: str
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return self.X_train.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Complete:
+    """Training and test set together; with ``groups`` the training set takes equal numbers of each."""
+
+    X: Array
+    y: Array
+    feature_names: tuple[str, ...]
+    groups: npt.NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class _Source:
+    n_train: int
+    n_test: int
+    n_inputs: int
+    provenance: str
+    make: Callable[[], _Complete] | None = None  # without it the set is in a file of the package
+    bayes_error: Callable[[], float] | None = None
+
+
+def benchmark_names() -> tuple[str, ...]:
+    """Return the names that :func:`load_benchmark` knows, in the order of the paper."""
+    return tuple(_SOURCES)
+
+
+def load_benchmark(
+    name: str, data_dir: str | os.PathLike[str] | None = None, *, random_state: int = 0
+) -> Benchmark:
+    """Return one of the paper's five benchmark problems, with its sizes of training and test set.
+
+    ========  ======  ========  =====  ===================================
+    name      inputs  training  test   y = +1
+    ========  ======  ========  =====  ===================================
+    crabs     5       80        120    male
+    pima      7       200       332    diabetic
+    wdbc      30      300       269    malignant
+    twonorm   20      300       7100   mean (a, …, a), a = 2/√20
+    ringnorm  20      300       7100   the wide class, covariance 4I
+    ========  ======  ========  =====  ===================================
+
+    The first rows are for training, except with crabs: their training set is 20 of each colour and sex, drawn
+    with ``random_state``, because the rows are sorted by size. The colour is not an input.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`benchmark_names`.
+    data_dir : str or path-like, optional
+        Folder to read original files from, instead of the sets that come with the library: NAME.csv or
+        NAME.csv.gz with a header, all rows in the original order, y in {-1, 1} in the last column. Crabs:
+        crabs.csv or crabs_full.csv (or .csv.gz) with the columns sp (B or O), sex (M or F), FL, RW, CL, CW
+        and BD in any order; other columns are not used.
+    random_state : int
+        Seed of the draw of the crabs.
+
+    Examples
+    --------
+    >>> crabs = load_benchmark("crabs")
+    >>> crabs.X_train.shape, crabs.X_test.shape
+    ((80, 5), (120, 5))
+    """
+    source = _SOURCES[choose("name", name, _SOURCES)]
+    provenance = source.provenance
+    if data_dir is not None:
+        file = _find(name, Path(data_dir).expanduser())
+        complete, provenance = _read(name, file), f"Read from {file}."
+    elif source.make is not None:
+        complete = source.make()
+    else:
+        complete = _read(name, _FILES / f"{name}.csv")
+    training = _training_rows(complete, source.n_train, random_state)
+    X = (complete.X - complete.X.mean(axis=0)) / complete.X.std(axis=0)
+    return Benchmark(
+        name=name,
+        X_train=X[training],
+        y_train=complete.y[training],
+        X_test=X[~training],
+        y_test=complete.y[~training],
+        feature_names=complete.feature_names,
+        bayes_error=source.bayes_error() if source.bayes_error else None,
+        provenance=provenance,
+    )
+
+
+def _training_rows(complete: _Complete, n_train: int, random_state: int) -> npt.NDArray[np.bool_]:
+    """Mark the first rows, or equal numbers drawn from each group."""
+    training = np.zeros(len(complete.y), dtype=bool)
+    if complete.groups is None:
+        training[:n_train] = True
+        return training
+    rng = np.random.default_rng(random_state)
+    groups = np.unique(complete.groups)
+    for group in groups:
+        members = np.flatnonzero(complete.groups == group)
+        training[rng.choice(members, size=n_train // len(groups), replace=False)] = True
+    return training
+
+
+def _expected(name: str) -> str:
+    source = _SOURCES[name]
+    rows = source.n_train + source.n_test
+    if name == "crabs":
+        columns = ", ".join(_CRAB_INPUTS)
+        return f"{rows} crabs, 50 of each sp (B or O) and sex (M or F), with the columns sp, sex, {columns}"
+    return f"a header, {rows} rows of {source.n_inputs} numbers and y in {{-1, 1}} in the last column"
+
+
+def _find(name: str, folder: Path) -> Path:
+    stems = ("crabs", "crabs_full") if name == "crabs" else (name,)
+    candidates = [folder / f"{stem}{suffix}" for stem in stems for suffix in (".csv", ".csv.gz")]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise InvalidInputError(
+        "data_dir", str(folder), f"a folder with {' or '.join(map(str, candidates))}: {_expected(name)}"
+    )
+
+
+def _read(name: str, file: Path) -> _Complete:
+    """Return the set in a file of the documented form."""
+    source = _SOURCES[name]
+    complete = _crabs(load_table(file, "sex")) if name == "crabs" else _plain(load_table(file))
+    shape = (source.n_train + source.n_test, source.n_inputs)
+    if complete is None or complete.X.shape != shape:
+        raise InvalidInputError("data_dir", str(file), _expected(name))
+    return complete
+
+
+def _plain(table: Table) -> _Complete | None:
+    if table.categories or not set(table.y.tolist()) <= {-1, 1}:
+        return None
+    return _Complete(table.X, table.y.astype(float), table.feature_names)
+
+
+def _crabs(table: Table) -> _Complete | None:
+    column = {name: table.X[:, a] for a, name in enumerate(table.feature_names)}
+    if set(table.y.tolist()) != {"M", "F"} or not {*_CRAB_INPUTS, "sp=B", "sp=O"} <= set(column):
+        return None
+    male, blue = table.y == "M", column["sp=B"] > 0
+    groups = 2 * male.astype(int) + blue
+    if np.bincount(groups).tolist() != [50] * 4:
+        return None
+    inputs = np.column_stack([column[name] for name in _CRAB_INPUTS])
+    return _Complete(inputs, np.where(male, 1.0, -1.0), _CRAB_INPUTS, groups)
+
+
+def _wdbc() -> _Complete:
+    data = load_breast_cancer()
+    y = np.where(data.target == list(data.target_names).index("malignant"), 1.0, -1.0)
+    return _Complete(data.data, y, tuple(map(str, data.feature_names)))
+
+
+def _generated(draw: Callable[[int, np.random.RandomState], tuple[Array, Array]]) -> Callable[[], _Complete]:
+    def load() -> _Complete:
+        # RandomState, unlike Generator, gives the same numbers in every version of NumPy.
+        X, y = draw(7400, np.random.RandomState(_SEED))
+        return _Complete(X, y, tuple(f"x{a}" for a in range(1, generated.N_INPUTS + 1)))
+
+    return load
+
+
+_GENERATED = f"Generated from Breiman's definition (1996) with seed {_SEED}."
+
+_SOURCES = {
+    "crabs": _Source(
+        80, 120, 5, "Rock crabs, Campbell and Mahon (1974), from the MASS collection of Venables and Ripley."
+    ),
+    "pima": _Source(
+        200, 332, 7, "Diabetes tests, Smith et al. (1988), from the MASS collection of Venables and Ripley."
+    ),
+    "wdbc": _Source(
+        300, 269, 30, "Breast tumours, Wolberg, Street and Mangasarian (1995), as in scikit-learn.", _wdbc
+    ),
+    "twonorm": _Source(
+        300, 7100, 20, _GENERATED, _generated(generated.twonorm), generated.twonorm_bayes_error
+    ),
+    "ringnorm": _Source(
+        300, 7100, 20, _GENERATED, _generated(generated.ringnorm), generated.ringnorm_bayes_error
+    ),
+}

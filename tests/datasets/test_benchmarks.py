@@ -62,6 +62,18 @@ def test_a_set_is_the_same_each_time(benchmark_set: Benchmark) -> None:
         np.testing.assert_array_equal(getattr(again, field), getattr(benchmark_set, field))
 
 
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("twonorm", [-0.13780660844, 1.4516439142, -1.7310484346]),
+        ("ringnorm", [-0.39491276412, 0.35170088325, 0.39201236046]),
+    ],
+)
+def test_generated_sets_do_not_change_with_versions(name: str, first: list[float]) -> None:
+    """The values were recorded once; neither another NumPy nor a change of the code may move results."""
+    np.testing.assert_allclose(load_benchmark(name).X_train[0, :3], first, rtol=1e-9)
+
+
 def test_a_set_is_frozen_and_says_where_it_is_from(benchmark_set: Benchmark) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         benchmark_set.name = "other"  # type: ignore[misc]

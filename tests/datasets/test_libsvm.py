@@ -29,6 +29,12 @@ def test_format_is_recognised_by_suffix_or_content(name: str, tmp_path: Path) ->
     assert (table.target_name, table.categories) == ("label", {})
 
 
+def test_options_of_a_first_table_fit_a_second(tmp_path: Path) -> None:
+    (tmp_path / "t.svm").write_bytes(TEXT)
+    first = load_table(tmp_path / "t.svm")
+    assert load_table(tmp_path / "t.svm", drop=[], categories=first.categories).X.shape == first.X.shape
+
+
 @pytest.mark.parametrize("text", [b"time y\n1:30 2\n", b"1 2\n3 4\n", b"1 1:2:3\n", b""])
 def test_other_text_is_not_taken_for_it(text: bytes) -> None:
     assert not libsvm.is_libsvm(Path("t.txt"), text)

@@ -8,6 +8,7 @@ import io
 import itertools
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,11 @@ def some(items: Iterable[str]) -> str:
     return ", ".join(listed[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def repeated(names: Iterable[str]) -> str:
+    """Return the names that occur more than once, in the words of a message; nothing if there are none."""
+    return some(repr(name) for name, count in Counter(names).items() if count > 1)
+
+
 def wrong_file(path: Path, expected: str) -> InvalidInputError:
     """Return the error for a file that is not what was expected of it."""
     return InvalidInputError("path", str(path), expected)
@@ -102,11 +108,8 @@ def read_grid(path: Path, content: bytes, *, header: bool | None, delimiter: str
     names = [cell or f"x{j}" for j, cell in zip(positions, rows[0], strict=True)] if header else None
     if names is not None:
         rows, lines = rows[1:], lines[1:]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise wrong_file(
-                path, f"a different name for each column, but {some(map(repr, repeated))} is repeated"
-            )
+        if again := repeated(names):
+            raise wrong_file(path, f"a different name for each column, but {again} is repeated")
     if not rows:
         raise wrong_file(path, "at least one row below the header")
     return Grid(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.datasets.libsvm import is_libsvm, read_libsvm
-from marginwise.datasets.reading import MISSING, Grid, number, read_bytes, read_grid, some, wrong_file
+from marginwise.datasets.reading import MISSING, Grid, number, read_bytes, read_grid, repeated, wrong_file
 from marginwise.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
@@ -103,7 +103,7 @@ def load_table(
     content = read_bytes(file)
     if is_libsvm(file, content):
         for argument, value in (("target", target), ("drop", drop), ("categories", categories)):
-            if value is not None and value != ():
+            if value not in (None, (), [], {}):
                 raise InvalidInputError(
                     argument, value, f"nothing, because {file} is in LIBSVM format, which has no names"
                 )
@@ -141,11 +141,9 @@ def _encode(
         blocks.append(_one_hot(grid, j, levels))
         feature_names += [f"{grid.names[j]}={level}" for level in levels]
         categories[grid.names[j]] = levels
-    repeated = sorted({name for name in feature_names if feature_names.count(name) > 1})
-    if repeated:
+    if again := repeated(feature_names):
         raise wrong_file(
-            grid.path,
-            f"different names of inputs, but {some(map(repr, repeated))} would be repeated; rename a column",
+            grid.path, f"different names of inputs, but {again} would be repeated; rename a column"
         )
     return Table(
         np.hstack(blocks), _labels(grid.columns[goal]), tuple(feature_names), grid.names[goal], categories

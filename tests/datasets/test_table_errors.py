@@ -34,6 +34,11 @@ def test_missing_values_are_counted_and_the_first_ones_located(file: Path) -> No
     assert "fill them in" in message
 
 
+def test_rows_are_numbered_by_the_line_they_begin_on(file: Path) -> None:
+    file.write_text('a,b,y\n1,"two\nlines",0\n2,,1\n')
+    assert "missing: row 4 column 'b';" in error_of(file)
+
+
 @pytest.mark.parametrize(
     ("content", "part"),
     [

@@ -110,6 +110,10 @@ def test_header_is_recognised(write, text: str, names: tuple[str, ...] | None, n
     assert table.feature_names == (names or ("a=u", "a=v"))
 
 
+def test_word_above_missing_values_only_is_no_header(write) -> None:
+    assert load_table(write("u,1,0\n?,2,1\n"), drop=[0]).X.tolist() == [[1], [2]]
+
+
 def test_header_can_be_said(write) -> None:
     file = write("u,p\nv,q\n")
     assert load_table(file, header=False).categories == {"x1": ("u", "v")}

@@ -60,10 +60,10 @@ class Likelihood:
     log_kappa: float
     log_kappa_c: float
 
-    def tilted(self, m: Vector, v: Vector) -> Tilted:
-        """Return the moments for cavities N(m_i, v_i) of the margins."""
+    def tilted(self, m: Vector, v: Vector, y: Vector) -> Tilted:
+        """Return the moments of θ_i under N(m_i, v_i) tilted by t(y_iθ_i)."""
         out = np.empty((9, len(m)))
-        tilt_all(self.kind, m, v, self.C, self.weights, out)
+        tilt_all(self.kind, m, v, y, self.C, self.weights, out)
         return Tilted(*out)
 
 
@@ -83,17 +83,12 @@ def tilt(
 
 
 @compiled
-def tilt_all(kind: int, m: Vector, v: Vector, C: float, weights: Vector, out: npt.NDArray[np.float64]) -> None:
-    """Fill the rows of ``out`` with the entries of :class:`Tilted` for each point."""
+def tilt_all(
+    kind: int, m: Vector, v: Vector, y: Vector, C: float, weights: Vector, out: npt.NDArray[np.float64]
+) -> None:
+    """Fill the rows of ``out`` with the entries of :class:`Tilted`, derivatives taken with respect to θ = yf."""
     for i in range(len(m)):
-        (
-            out[0, i],
-            out[1, i],
-            out[2, i],
-            out[3, i],
-            out[4, i],
-            out[5, i],
-            out[6, i],
-            out[7, i],
-            out[8, i],
-        ) = tilt(kind, m[i], v[i], C, weights[i])
+        z, slope, shrink, keep, third, fourth, z_c, slope_c, curvature_c = tilt(kind, y[i] * m[i], v[i], C, weights[i])
+        out[0, i], out[1, i], out[2, i], out[3, i] = z, y[i] * slope, shrink, keep
+        out[4, i], out[5, i] = y[i] * third, fourth
+        out[6, i], out[7, i], out[8, i] = z_c, y[i] * slope_c, curvature_c

@@ -53,9 +53,8 @@ def tilted_slack(
 
     keep = q * V + r * U + r * q * gap * gap
     third = q * (K3 + 3.0 * V * q2) - r * (U3 + 3.0 * U * q1) + r * q * (r - q) * gap**3
-    fourth_moment = (
-        q * (K4 + 3.0 * V * V + 4.0 * K3 * q2 + 6.0 * V * q2 * q2 + q2**4)
-        + r * (U4 + 3.0 * U * U + 4.0 * U3 * q1 + 6.0 * U * q1 * q1 + q1**4)
+    fourth_moment = q * (K4 + 3.0 * V * V + 4.0 * K3 * q2 + 6.0 * V * q2 * q2 + q2**4) + r * (
+        U4 + 3.0 * U * U + 4.0 * U3 * q1 + 6.0 * U * q1 * q1 + q1**4
     )
     if power == 1:
         slope = C * r

@@ -1,0 +1,115 @@
+"""The linearised fixed-point map of expectation propagation, and linear systems with it.
+
+The map takes the sites to the cavities N(m_i, v_i) of their Gaussian, and those to the sites of the tilted moments.
+Its derivative at a fixed point, for changes dτ and e = dν - μ dτ, with Σ° the covariance without its diagonal, ∘ the
+product by entries and l₃, l₄ the third and fourth derivatives of ln Z with respect to m, is
+
+    dv = -β⁻² (Σ°∘Σ°) dτ,   dm + b dv = β⁻¹ Σ° e,
+    dτ' = -β⁻² [l₃ (dm + b dv) + ½ l₄ dv],   e' = ½ β⁻¹ l₃ dv,
+
+because a cavity does not depend on its own site. So e can be eliminated: systems are of size n, not 2n, and products
+with their matrix cost two products with Σ. Everything is in units of the posterior's standard deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas, solve
+
+from marginwise.posterior.gaussian import SiteGaussian, mirrored
+from marginwise.posterior.likelihoods import Tilted
+
+Array = npt.NDArray[np.float64]
+
+#: Krylov vectors before a system is solved by elimination instead.
+_MAX_KRYLOV = 60
+
+
+class EPJacobian:
+    """I - J for the sites of ``gaussian`` and the moments ``tilted`` of its cavities."""
+
+    def __init__(self, gaussian: SiteGaussian, tilted: Tilted) -> None:
+        self.scale = np.sqrt(gaussian.variance)
+        self._covariance = gaussian.covariance
+        self._squared = np.square(gaussian.covariance)
+        ratio = self.scale / tilted.keep
+        self.third = tilted.third * ratio**3
+        self.fourth = tilted.fourth * ratio**4
+
+    def correlate(self, x: Array) -> Array:
+        """Return R°x, R the correlation matrix."""
+        return blas.dsymv(1.0, self._covariance, x / self.scale, lower=1) / self.scale - x
+
+    def correlate_squared(self, x: Array) -> Array:
+        """Return (R°∘R°)x."""
+        variance = self.scale**2
+        return blas.dsymv(1.0, self._squared, x / variance, lower=1) / variance - x
+
+    def solve(self, tau: Array, e: Array, accuracy: float) -> tuple[Array, Array]:
+        """Return the changes (dτ, e) with (I - J)(dτ, e) = the arguments."""
+        scale, third = self.scale, self.third
+
+        def product(x: Array) -> Array:
+            return x - 0.5 * self._middle(self.correlate_squared(x))
+
+        right = scale**2 * tau - third * self.correlate(scale * e)
+        x = self._solve(product, right, accuracy, transposed=False)
+        return x / scale**2, e - 0.5 * third * self.correlate_squared(x) / scale
+
+    def solve_transposed(self, x: Array, accuracy: float) -> Array:
+        """Return λ with (I - M)ᵀλ = x, M the matrix of dτ after elimination, in units of the variances."""
+
+        def product(x: Array) -> Array:
+            return x - 0.5 * self.correlate_squared(self._middle(x))
+
+        return self._solve(product, x, accuracy, transposed=True)
+
+    def _middle(self, x: Array) -> Array:
+        return self.fourth * x + self.third * self.correlate(self.third * x)
+
+    def _solve(self, product: Callable[[Array], Array], right: Array, accuracy: float, *, transposed: bool) -> Array:
+        x = gmres(product, right, accuracy, _MAX_KRYLOV)
+        if x is None:
+            R = mirrored(self._covariance) / np.outer(self.scale, self.scale)
+            np.fill_diagonal(R, 0.0)
+            middle = self.third[:, None] * R * self.third + np.diag(self.fourth)
+            matrix = np.eye(len(right)) - 0.5 * middle @ (R * R)
+            x = solve(matrix.T if transposed else matrix, right, check_finite=False)
+        return x
+
+
+def gmres(product: Callable[[Array], Array], right: Array, accuracy: float, most: int) -> Array | None:
+    """Return x with |Ax - right| ≤ accuracy |right|, or None after ``most`` products (Saad & Schultz 1986)."""
+    size = float(np.linalg.norm(right))
+    if size == 0.0:
+        return np.zeros_like(right)
+    most = min(most, len(right))
+    basis = np.empty((most + 1, len(right)))
+    basis[0] = right / size
+    H = np.zeros((most + 1, most))
+    rotations: list[tuple[float, float]] = []
+    rest = np.zeros(most + 1)
+    rest[0] = size
+    for k in range(most):
+        w = product(basis[k])
+        for _ in range(2):  # orthogonalised twice: once is not enough for a small accuracy
+            overlap = basis[: k + 1] @ w
+            w -= overlap @ basis[: k + 1]
+            H[: k + 1, k] += overlap
+        length = float(np.linalg.norm(w))
+        basis[k + 1] = w / length if length > 0.0 else 0.0
+        for j, (c, s) in enumerate(rotations):
+            H[j, k], H[j + 1, k] = c * H[j, k] + s * H[j + 1, k], c * H[j + 1, k] - s * H[j, k]
+        radius = float(np.hypot(H[k, k], length))
+        if not radius > 0.0 or not np.isfinite(radius):
+            return None
+        c, s = H[k, k] / radius, length / radius
+        rotations.append((c, s))
+        H[k, k] = radius
+        rest[k], rest[k + 1] = c * rest[k], -s * rest[k]
+        if abs(rest[k + 1]) <= accuracy * size:
+            return np.linalg.solve(H[: k + 1, : k + 1], rest[: k + 1]) @ basis[: k + 1]
+    return None

@@ -1,0 +1,185 @@
+"""The Gaussian with precision K⁻¹ + diag(τ) and mean Σν: its marginals and what they are without one site.
+
+With B = I + T^½KT^½ = LLᵀ (Rasmussen & Williams 2006, eq. 3.26), Σ_ij = -(B⁻¹)_ij/√(τ_iτ_j) off the diagonal and
+1 - τ_iΣ_ii = (B⁻¹)_ii: the whole covariance comes from one Cholesky factor and its inverse, without cancellation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas, lapack
+
+from marginwise._jit import compiled, compiled_vector
+
+Array = npt.NDArray[np.float64]
+
+#: Smallest precision that enters B: its square root divides, and its effect on the rest is far below rounding.
+_TAU_FLOOR = 1e-100
+
+#: LAPACK inverts triangles of this size well; larger ones are split in two, so that matrix products do the work.
+_LEAF = 80
+
+
+@dataclass(frozen=True, eq=False)
+class SiteGaussian:
+    """The Gaussian of the sites (τ, ν) over the prior N(0, K).
+
+    Attributes
+    ----------
+    tau, nu : arrays of shape (n,)
+        Site parameters: point i contributes the factor exp(-½τ_iθ_i² + ν_iθ_i).
+    covariance : array of shape (n, n)
+        Σ = (K⁻¹ + T)⁻¹; only the lower triangle is filled, in Fortran order.
+    mean, variance : arrays of shape (n,)
+        μ = Σν and the diagonal of Σ.
+    dual_mean : array of shape (n,)
+        b = K⁻¹μ = ν - τμ.
+    free : array of shape (n,)
+        β = 1 - τσ², the share of a point's precision that is not its own site's.
+    cavity_mean, cavity_variance : arrays of shape (n,)
+        The marginals without the point's own site: v = σ²/β, m = μ - vb.
+    log_det : float
+        ln |I + KT|.
+    """
+
+    tau: Array
+    nu: Array
+    covariance: Array
+    mean: Array
+    variance: Array
+    dual_mean: Array
+    free: Array
+    cavity_mean: Array
+    cavity_variance: Array
+    log_det: float
+
+    def times_covariance(self, x: Array) -> Array:
+        """Return Σx."""
+        return blas.dsymv(1.0, self.covariance, x, lower=1)
+
+    def full_covariance(self) -> Array:
+        """Return Σ with both triangles filled."""
+        return mirrored(self.covariance)
+
+    def precision_gain(self) -> Array:
+        """Return W = (K + T⁻¹)⁻¹ = T - TΣT: predictive variances are K(x, x) - k(x)ᵀWk(x)."""
+        W = self.full_covariance()
+        W *= self.tau
+        W *= -self.tau[:, None]
+        np.fill_diagonal(W, self.tau * self.free)
+        return W
+
+
+def site_gaussian(gram: Array, tau: Array, nu: Array) -> SiteGaussian | None:
+    """Return the Gaussian of these sites, or None if its precision is not positive definite."""
+    if tau.min() >= 0.0:
+        root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
+        factor, failed = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return None
+        log_det = 2.0 * float(np.log(factor.diagonal()).sum())
+        covariance, _ = lapack.dlauum(_inverse_triangle(factor), lower=1, overwrite_c=1)
+        free = covariance.diagonal().copy()
+        variance = _to_covariance(covariance, gram, root)
+    else:  # some likelihoods are not log-concave: no square root, Σ = K(I + TK)⁻¹
+        mixed = tau[:, None] * gram
+        mixed[np.diag_indices_from(mixed)] += 1.0
+        sign, log_det = np.linalg.slogdet(mixed)
+        inverse = np.linalg.inv(mixed) if sign > 0 else mixed
+        free = inverse.diagonal().copy()
+        covariance = np.asfortranarray(gram @ inverse)
+        variance = covariance.diagonal().copy()
+        if sign <= 0 or np.linalg.eigvalsh(covariance)[0] < -1e-9 * variance.max():
+            return None
+    if not (variance.min() > 0.0 and free.min() > 0.0):
+        return None
+    mean = blas.dsymv(1.0, covariance, nu, lower=1)
+    dual_mean = nu - tau * mean
+    cavity_variance = variance / free
+    return SiteGaussian(
+        tau=tau,
+        nu=nu,
+        covariance=covariance,
+        mean=mean,
+        variance=variance,
+        dual_mean=dual_mean,
+        free=free,
+        cavity_mean=mean - cavity_variance * dual_mean,
+        cavity_variance=cavity_variance,
+        log_det=float(log_det),
+    )
+
+
+def mirrored(lower: Array) -> Array:
+    """Return the symmetric matrix with this lower triangle."""
+    full = np.empty_like(lower, order="F")
+    _mirror(lower, full)
+    return full
+
+
+def _inverse_triangle(L: Array) -> Array:
+    """Return the inverse of a lower triangle; what stands above the diagonal is neither read nor cleared."""
+    n = len(L)
+    if n <= _LEAF:
+        inverse, _ = lapack.dtrtri(L, lower=1)
+        return inverse
+    half = n // 2
+    inverse = np.empty((n, n), order="F")
+    inverse[:half, :half] = upper = _inverse_triangle(L[:half, :half])
+    inverse[half:, half:] = lower = _inverse_triangle(L[half:, half:])
+    corner = blas.dtrmm(-1.0, upper, L[half:, :half], side=1, lower=1)
+    inverse[half:, :half] = blas.dtrmm(1.0, lower, corner, lower=1, overwrite_b=1)
+    return inverse
+
+
+@compiled_vector
+def _inner(gram: Array, root: Array) -> Array:
+    """Return the lower triangle of I + T^½KT^½, in Fortran order."""
+    n = len(root)
+    B = np.empty((n, n)).T
+    for j in range(n):
+        for i in range(j, n):
+            B[i, j] = root[i] * root[j] * gram[j, i]
+        B[j, j] += 1.0
+    return B
+
+
+@compiled_vector
+def _to_covariance(inverse: Array, gram: Array, root: Array) -> Array:
+    """Turn the lower triangle of B⁻¹ into that of Σ; return its diagonal.
+
+    (1 - β)/τ cancels where τ is small, and there Σ = T^-½B⁻¹T^½K serves.
+    """
+    n = len(root)
+    variance = np.zeros(n)
+    for j in range(n):
+        scale = 1.0 / root[j]
+        down = 0.0
+        for i in range(j + 1, n):
+            product = inverse[i, j] * gram[j, i]
+            down += product * root[i]
+            variance[i] += product * (root[j] / root[i])
+            inverse[i, j] *= -scale / root[i]
+        variance[j] += down * scale
+    for i in range(n):
+        tau, free = root[i] * root[i], inverse[i, i]
+        variance[i] = (1.0 - free) / tau if tau * gram[i, i] > 1.0 else variance[i] + free * gram[i, i]
+        inverse[i, i] = variance[i]
+    return variance
+
+
+@compiled
+def _mirror(lower: Array, full: Array) -> None:
+    n = len(lower)
+    block = 32
+    for start in range(0, n, block):
+        for j in range(start, min(start + block, n)):
+            full[j, j] = lower[j, j]
+        for low in range(start, n, block):
+            for j in range(start, min(start + block, n)):
+                for i in range(max(low, j + 1), min(low + block, n)):
+                    full[i, j] = lower[i, j]
+                    full[j, i] = lower[i, j]

@@ -51,7 +51,8 @@ class Criterion(ABC):
     name : the name in :func:`evaluate` and everywhere else a string is taken.
     direction : whether larger ("maximise") or smaller ("minimise") values are better.
     slacks : the slack penalties it is defined for; the first is the default.
-    smooth : whether the value is a continuously differentiable function, and comes with its gradient.
+    smooth : whether the value is continuous, differentiable but for kinks where the support set changes, and
+        comes with its gradient: then a search may follow it.
     scale_free : whether it depends on C and K through C·K only, so that a search keeps C fixed.
     equation : what it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
     """

@@ -1,0 +1,52 @@
+"""Two bounds on the leave-one-out error that cost no more than the solution itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.training import Trained, train, wrong
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import Problem
+
+Array = npt.NDArray[np.float64]
+
+
+class SupportVectorFraction(Criterion):
+    """Training error plus fraction of support vectors: removing any other point changes nothing."""
+
+    name = "sv-fraction"
+    direction = "minimise"
+    smooth = False
+    scale_free = True
+    equation = "section errbounds, after eq. (eloo_def)"
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the bound; it is piecewise constant and has no gradient."""
+        trained = train(problem, hyperparameters, self.slack, state)
+        error, fraction = trained.mean(wrong(trained.margin)), trained.mean(np.sign(trained.solution.alpha))
+        return trained.evaluation(error + fraction, training_error=error)
+
+
+class JaakkolaHaussler(Criterion):
+    """The fraction of points with α_i K_ii ≥ y_iθ*_i: no other can be misclassified when left out."""
+
+    name = "jaakkola-haussler"
+    direction = "minimise"
+    smooth = False
+    scale_free = True
+    equation = "section errbounds, y_i(θ*_i - θ^i_i) ≤ α_i K_ii"
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the bound; it is piecewise constant and has no gradient."""
+        trained = train(problem, hyperparameters, self.slack, state)
+        return trained.evaluation(trained.mean(wrong(least_margin(trained))))
+
+
+def least_margin(trained: Trained) -> Array:
+    """Return a lower bound on the margin y_iθ^i_i of each point when one copy of it is left out."""
+    alpha = trained.solution.alpha * trained.left_out / trained.problem.weights
+    return trained.margin - alpha * trained.gram.diagonal()

@@ -1,0 +1,181 @@
+"""k-fold cross-validation of the SVM: its error, and the log-loss of its normalised probabilities.
+
+The log-loss takes Q(y|θ) = t(yθ)/[t(θ) + t(-θ)], t(z) = exp[-C l_p(z)], the likelihood of eq. (lh) normalised
+over the two labels, at the latent value of the SVM trained without the fold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from marginwise import kernel
+from marginwise.criteria.adjoint import solution_cotangent
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.training import (
+    OWN_STATE,
+    Trained,
+    check_start,
+    merge_repeated,
+    principal_block,
+    starting_point,
+    wrong,
+)
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import Problem
+from marginwise.slack import Slack
+from marginwise.solve import Solution, solve_problem
+from marginwise.status import CONVERGED, Status
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+
+class _Folded(Criterion):
+    """What the two criteria share: into how many folds the rows go, and the seed that deals them out."""
+
+    direction = "minimise"
+
+    def __init__(self, slack: Slack | str | None = None, *, folds: int = 10, seed: int = 0) -> None:
+        super().__init__(slack)
+        if folds != int(folds) or folds < 2:
+            raise InvalidInputError("folds", folds, "a whole number, 2 or more")
+        self.folds, self.seed = int(folds), seed
+
+    def _validate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any) -> _Validation:
+        return _validate(
+            problem, hyperparameters, self.slack, stratified_folds(problem.y, self.folds, self.seed), state
+        )
+
+
+class CrossValidationError(_Folded):
+    """The fraction of rows misclassified by the SVM trained without their fold."""
+
+    name = "cross-validation"
+    smooth = False
+    scale_free = True
+    equation = "eq. (eloo_def) with folds for points; Stone (1974)"
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the error; it is piecewise constant and has no gradient."""
+        validation = self._validate(problem, hyperparameters, state)
+        error = float(problem.weights @ wrong(problem.y * validation.latent)) / float(problem.weights.sum())
+        return Evaluation(error, None, validation.status, validation.state)
+
+
+class CrossValidationLogLoss(_Folded):
+    """The mean of -ln Q(y|θ) over rows, θ that of the SVM trained without their fold."""
+
+    name = "cross-validation-log-loss"
+    smooth = True
+    equation = "eq. (lh), normalised over the two labels and cross-validated"
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the log-loss and its gradient."""
+        validation = self._validate(problem, hyperparameters, state)
+        C, share = hyperparameters.C, problem.weights / float(problem.weights.sum())
+        margin = problem.y * validation.latent
+        excess = C * (self.slack.loss(margin) - self.slack.loss(-margin))  # ln t(-z) - ln t(z)
+        value = float(share @ np.logaddexp(0.0, excess))
+        slope = share * expit(excess)
+        latent_bar = slope * problem.y * C * (self.slack.derivative(margin) + self.slack.derivative(-margin))
+        gradient, status = validation.pull_back(latent_bar)
+        if gradient is not None:
+            gradient[0] += float(slope @ excess)
+        return Evaluation(value, gradient, status, validation.state)
+
+
+@dataclass(frozen=True, eq=False)
+class _Validation:
+    """Each row's latent value when its fold is left out, and the SVMs (None: no row left) that gave it."""
+
+    problem: Problem
+    hyperparameters: Hyperparameters
+    gram: Array
+    fold: Indices
+    trained: tuple[Trained | None, ...]
+    latent: Array
+
+    @property
+    def state(self) -> tuple[Solution | None, ...]:
+        return tuple(None if t is None else t.solution for t in self.trained)
+
+    @property
+    def status(self) -> Status:
+        failures = [t.solution.status for t in self.trained if t is not None and not t.solution.status.ok]
+        return failures[0] if failures else CONVERGED
+
+    def pull_back(self, latent_bar: Array) -> tuple[Array | None, Status]:
+        """Return the gradient, through K and the solutions, of a function with these slopes in ``latent``."""
+        n, k = len(latent_bar), len(self.trained)
+        left, right = np.zeros((n, k)), np.zeros((n, k))  # the cotangent of K is sym(left rightᵀ)
+        log_C = 0.0
+        for f, trained in enumerate(self.trained):
+            if trained is None:
+                continue
+            test, support = np.flatnonzero(self.fold == f), trained.solution.support
+            beta_bar = np.zeros(trained.problem.n)
+            beta_bar[support] = self.gram[np.ix_(trained.rows[support], test)] @ latent_bar[test]
+            cotangent = solution_cotangent(trained, beta_bar)
+            if not cotangent.status.ok:
+                return None, cotangent.status
+            left[test, f] = latent_bar[test]
+            left[trained.rows, f] = cotangent.direction
+            right[trained.rows, f] = trained.signed_alpha
+            log_C += cotangent.log_C
+        G = left @ right.T
+        gradient = kernel.contract(0.5 * (G + G.T), self.gram, self.problem.X, self.hyperparameters)
+        gradient[0] += log_C
+        return gradient, self.status
+
+
+def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
+    """Return the fold of each row: each class is shuffled and dealt out in turn, one class after the other.
+
+    There are never more folds than rows, so that none is empty.
+    """
+    rng = np.random.default_rng(seed)
+    order = np.concatenate([rng.permutation(np.flatnonzero(y == label)) for label in (-1.0, 1.0)])
+    fold = np.empty(len(y), dtype=np.intp)
+    fold[order] = np.arange(len(y)) % min(folds, len(y))
+    return fold
+
+
+def _validate(
+    problem: Problem, hyperparameters: Hyperparameters, slack: Slack, fold: Indices, state: Any
+) -> _Validation:
+    """Train without each fold in turn, from the last solution without it, or else from that on all rows."""
+    k = int(fold.max()) + 1
+    if state is not None and not (isinstance(state, tuple) and len(state) == k):
+        raise InvalidInputError("state", state, OWN_STATE)
+    K = problem.gram(hyperparameters)
+    everything = (
+        solve_problem(problem, hyperparameters, slack, gram=K).alpha if state is None else np.empty(0)
+    )
+    latent = np.zeros(problem.n)
+    trained: list[Trained | None] = []
+    for f in range(k):
+        others, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        if not len(others):
+            trained.append(None)
+            continue
+        distinct, kept = merge_repeated(problem.subset(others))
+        rows = others[kept]
+        block = principal_block(K, rows)
+        start: Solution | None
+        if state is None:
+            alpha, penalties = everything[rows], distinct.penalties(hyperparameters.C)
+            start = starting_point(block @ (distinct.y * alpha), distinct.y, penalties, slack, alpha)
+        else:
+            start = check_start(state[f], distinct.n)
+        solution = solve_problem(distinct, hyperparameters, slack, gram=block, start=start)
+        one = Trained(distinct, rows, hyperparameters, slack, block, solution)
+        support = solution.support
+        latent[test] = K[np.ix_(test, rows[support])] @ one.signed_alpha[support]
+        trained.append(one)
+    return _Validation(problem, hyperparameters, K, fold, tuple(trained), latent)

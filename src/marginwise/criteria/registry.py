@@ -1,0 +1,101 @@
+"""The criteria by name, and the one function that evaluates any of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from marginwise.criteria.bounds import JaakkolaHaussler, SupportVectorFraction
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.cross_validation import CrossValidationError, CrossValidationLogLoss
+from marginwise.criteria.gacv import GACV
+from marginwise.criteria.kwok import KwokEvidence
+from marginwise.criteria.laplace import LaplaceEvidence
+from marginwise.criteria.leave_one_out import LeaveOneOut
+from marginwise.criteria.radius import RadiusMargin
+from marginwise.criteria.span import RawSpan, Span
+from marginwise.errors import InvalidInputError, choose
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import as_problem
+from marginwise.slack import Slack, as_slack
+
+_CRITERIA: dict[str, type[Criterion]] = {}
+
+
+def register(criterion: type[Criterion]) -> type[Criterion]:
+    """Make a criterion known by its name; may be used as a decorator."""
+    known = _CRITERIA.setdefault(criterion.name, criterion)
+    if known is not criterion:
+        raise InvalidInputError("name", criterion.name, f"a new name: this is that of {known.__name__}")
+    return criterion
+
+
+# One line for each criterion.
+register(SupportVectorFraction)
+register(RadiusMargin)
+register(JaakkolaHaussler)
+register(LeaveOneOut)
+register(Span)
+register(RawSpan)
+register(GACV)
+register(LaplaceEvidence)
+register(KwokEvidence)
+register(CrossValidationError)
+register(CrossValidationLogLoss)
+
+
+def criterion_names() -> tuple[str, ...]:
+    """Return the names of all criteria, in alphabetical order."""
+    return tuple(sorted(_CRITERIA))
+
+
+def criterion_class(name: str) -> type[Criterion]:
+    """Return the class of the criterion of this name: its direction, slacks, smoothness and equation."""
+    return _CRITERIA[choose("criterion", name, _CRITERIA)]
+
+
+def as_criterion(criterion: Criterion | str, slack: Slack | str | None = None) -> Criterion:
+    """Return the criterion of this name for this slack (its own default if None), or the criterion itself."""
+    if not isinstance(criterion, Criterion):
+        return criterion_class(criterion)(slack)
+    if slack is not None and as_slack(slack) != criterion.slack:
+        raise InvalidInputError("slack", slack, f"{criterion.slack.name!r}, that of the criterion, or None")
+    return criterion
+
+
+def evaluate(
+    criterion: Criterion | str,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    hyperparameters: Hyperparameters,
+    slack: Slack | str | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    state: Any = None,
+) -> Evaluation:
+    """Return a model selection criterion and its gradient in the logarithms of the hyperparameters.
+
+    Parameters
+    ----------
+    criterion : Criterion or str
+        The criterion, or its name: one of :func:`criterion_names`.
+    X, y : array-like
+        Inputs of shape (n, d), and labels -1 or +1.
+    hyperparameters : Hyperparameters
+        Where to evaluate it.
+    slack : Slack or str, optional
+        "linear" or "quadratic"; by default the first that the criterion is defined for.
+    sample_weight : array-like, optional
+        Positive weights; weight 2 is the same as the row given twice.
+    state : object, optional
+        ``state`` of an evaluation near by, to start from.
+
+    Examples
+    --------
+    >>> from marginwise.hyperparameters import Hyperparameters
+    >>> result = evaluate("gacv", [[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> result.gradient.shape
+    (4,)
+    """
+    return as_criterion(criterion, slack).evaluate(as_problem(X, y, sample_weight), hyperparameters, state)

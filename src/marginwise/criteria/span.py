@@ -1,0 +1,140 @@
+"""The span estimate of the leave-one-out error for quadratic slack, eq. (span), raw and smoothed.
+
+With A = diag(α) over the support vectors and M = ηI + √A(K + D)√A, D = diag(1/C_i), the span of section
+errbounds is α_i S_i² = 1/[M⁻¹]_ii - η: the paper's formula times α_i, without division by a vanishing α_j.
+
+A row of weight w > 1 stands for w copies, of which a part ρ = 1/w is left out; Woodbury's identity on the
+copies gives α_i S_i² = 1/{(1 - ρ)C_i/(α_i + ηC_i) + ρ[M⁻¹]_ii} - η for each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from marginwise.criteria.adjoint import solution_cotangent
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.factor import factorise
+from marginwise.criteria.training import Trained, train, wrong
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import Problem
+from marginwise.slack import Slack
+
+Array = npt.NDArray[np.float64]
+
+_SINGULAR = "the span could not be had: K + I/C is singular to rounding; a smaller C·k0 helps"
+
+
+class RawSpan(Criterion):
+    """The leave-one-out error if no removal changed which other points are support vectors."""
+
+    name = "raw-span"
+    direction = "minimise"
+    slacks = ("quadratic",)
+    smooth = False
+    scale_free = True
+    equation = "eq. (span)"
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the estimate; it is piecewise constant and has no gradient."""
+        trained = train(problem, hyperparameters, self.slack, state)
+        spans = weighted_spans(trained, 0.0)
+        if spans is None:
+            return trained.failed(_SINGULAR)
+        margin = np.ones(trained.problem.n)
+        margin[trained.solution.support] = 1.0 - spans.values
+        return trained.evaluation(trained.mean(wrong(margin)))
+
+
+class Span(Criterion):
+    """The span estimate with a sigmoid 1/[1 + exp(-c1 x + c2)] for the step and η Σ λ_j²/α_j in the span."""
+
+    name = "span"
+    direction = "minimise"
+    slacks = ("quadratic",)
+    smooth = True
+    scale_free = True
+    equation = "eq. (span), smoothed as in section errbounds"
+
+    def __init__(
+        self, slack: Slack | str | None = None, *, c1: float = 5.0, c2: float = 0.0, eta: float = 1.0
+    ) -> None:
+        super().__init__(slack)
+        for name, value in (("c1", c1), ("eta", eta)):
+            if not (math.isfinite(value) and value > 0):
+                raise InvalidInputError(name, value, "a positive number")
+        if not math.isfinite(c2):
+            raise InvalidInputError("c2", c2, "a finite number")
+        self.c1, self.c2, self.eta = c1, c2, eta
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the estimate and its gradient."""
+        trained = train(problem, hyperparameters, self.slack, state)
+        spans = weighted_spans(trained, self.eta)
+        if spans is None:
+            return trained.failed(_SINGULAR)
+        support, n = trained.solution.support, trained.total_weight
+        excess = np.full(trained.problem.n, -1.0)
+        excess[support] += spans.values
+        step = expit(self.c1 * excess - self.c2)
+        slope = (self.c1 / n * trained.problem.weights * step * (1.0 - step))[support]
+
+        K_slope, alpha_slope, log_C = spans.pull_back(slope)
+        beta_bar = np.zeros(trained.problem.n)
+        beta_bar[support] = trained.problem.y[support] * alpha_slope
+        cotangent = solution_cotangent(trained, beta_bar)
+        gradient = None
+        if cotangent.status.ok:
+            gradient = trained.gradient(cotangent.direction, log_C + cotangent.log_C, K_slope)
+        return trained.evaluation(trained.mean(step), gradient, cotangent.status)
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """α_i S_i² of the support vectors, and what its derivatives need."""
+
+    values: Array
+    eta: float
+    part: Array  # ρ, the part of a row that is left out
+    alpha: Array
+    penalties: Array
+    K: Array
+    inverse: Array  # M⁻¹
+
+    def pull_back(self, slope: Array) -> tuple[Array, Array, float]:
+        """Return the slopes in K, α and log C of a function whose slopes in ``values`` are ``slope``."""
+        alpha, C, part = self.alpha, self.penalties, self.part
+        root = np.sqrt(alpha)
+        by_denominator = slope * (self.values + self.eta) ** 2  # values = 1/denominator - η, sign taken below
+        # [M⁻¹]_ii falls by (M⁻¹ dM M⁻¹)_ii: the cotangent of M is +Σ_i ρ_i s_i M⁻¹e_i e_iᵀM⁻¹, s_i ≥ 0.
+        half = self.inverse * np.sqrt(part * by_denominator)
+        M_slope = half @ half.T
+        K_slope = root[:, None] * M_slope * root
+        # dM_ij = (K + D)_ij d(√α_i √α_j), and d√α = dα/(2√α); the factor 2 of the two places cancels that ½.
+        by_alpha = (np.einsum("ij,ij,j->i", M_slope, self.K, root) / root) + M_slope.diagonal() / C
+        log_C = -float((M_slope.diagonal() * alpha) @ (1.0 / C))
+        copies = by_denominator * (1.0 - part) * C / (alpha + self.eta * C) ** 2
+        return K_slope, by_alpha + copies, log_C - float(copies @ alpha)
+
+
+def weighted_spans(trained: Trained, eta: float) -> Spans | None:
+    """Return α_i S_i² with smoothing ``eta``, or None if M is singular to rounding."""
+    support = trained.solution.support
+    alpha, C = trained.solution.alpha[support], trained.penalties[support]
+    part = (trained.left_out / trained.problem.weights)[support]
+    K = trained.support_gram
+    root = np.sqrt(alpha)
+    M = root[:, None] * K * root
+    M[np.diag_indices_from(M)] += eta + alpha / C
+    factor = factorise(M)
+    if factor is None:
+        return None
+    inverse = factor.inverse()
+    denominator = (1.0 - part) * C / (alpha + eta * C) + part * inverse.diagonal()
+    return Spans(1.0 / denominator - eta, eta, part, alpha, C, K, inverse)

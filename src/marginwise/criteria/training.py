@@ -1,0 +1,159 @@
+"""The trained SVM as the criteria see it: repeated rows merged, the quantities of their formulas at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise import kernel
+from marginwise.criteria.contract import Evaluation
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import Problem
+from marginwise.slack import Slack
+from marginwise.solve import Solution, solve_problem
+from marginwise.solve.contract import describe
+from marginwise.status import Status
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+#: A margin (natural unit 1) this close to zero is a tie, which H(0) = 1 in eq. (hinge) counts as an error.
+_TIE = 1e-10
+
+#: What a criterion can be started from.
+OWN_STATE = "None, or the state of an evaluation of this criterion on this problem"
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """An SVM's solution with what it is the solution of.
+
+    ``problem`` has no repeated rows: for linear slack the split of α between copies of a row is arbitrary; only
+    their sum is fixed. ``rows`` says which rows of the given problem these are.
+    """
+
+    problem: Problem
+    rows: Indices
+    hyperparameters: Hyperparameters
+    slack: Slack
+    gram: Array
+    solution: Solution
+
+    @cached_property
+    def penalties(self) -> Array:
+        """C_i = C w_i."""
+        return self.problem.penalties(self.hyperparameters.C)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Σ w_i, the n of every average."""
+        return float(self.problem.weights.sum())
+
+    @cached_property
+    def signed_alpha(self) -> Array:
+        """β = y∘α, the expansion coefficients of the latent function."""
+        return self.problem.y * self.solution.alpha
+
+    @cached_property
+    def margin(self) -> Array:
+        """y∘θ*."""
+        return self.problem.y * self.solution.latent
+
+    @cached_property
+    def left_out(self) -> Array:
+        """The part of each row that leaving one example out removes: one copy, or all of a smaller weight."""
+        return np.minimum(1.0, self.problem.weights)
+
+    @cached_property
+    def support_gram(self) -> Array:
+        """K restricted to the support vectors."""
+        return principal_block(self.gram, self.solution.support)
+
+    @cached_property
+    def marginal_in_support(self) -> Indices:
+        """Where the marginal support vectors stand among the support vectors."""
+        return np.searchsorted(self.solution.support, self.solution.marginal)
+
+    def mean(self, values: Array) -> float:
+        """Return the weighted mean over the examples."""
+        return float(self.problem.weights @ values) / self.total_weight
+
+    def gradient(self, direction: Array, log_C: float, block: Array | None = None) -> Array:
+        """Return the derivatives in the logarithms of the hyperparameters.
+
+        The cotangent of K is sym(direction βᵀ), zero off the support vectors, plus ``block`` on these;
+        ``log_C`` is the derivative that does not come through K.
+        """
+        support = self.solution.support
+        G = np.outer(direction[support], self.signed_alpha[support])
+        G = 0.5 * (G + G.T)
+        if block is not None:
+            G += block
+        gradient = kernel.contract(G, self.support_gram, self.problem.X[support], self.hyperparameters)
+        gradient[0] += log_C
+        return gradient
+
+    def evaluation(
+        self, value: float, gradient: Array | None = None, status: Status | None = None, **info: Any
+    ) -> Evaluation:
+        """Return the evaluation; its status is the solver's where that is not ok, else ``status``."""
+        solved = self.solution.status
+        reported = solved if status is None or not solved.ok else status
+        info = {"support_vectors": len(self.solution.support), **info}
+        return Evaluation(value, gradient, reported, state=self.solution, info=info)
+
+    def failed(self, reason: str) -> Evaluation:
+        """Return the evaluation of a criterion that has no value here."""
+        return self.evaluation(np.nan, None, Status(False, reason))
+
+
+def train(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    start: Any = None,
+) -> Trained:
+    """Train the SVM on the problem, its repeated rows merged."""
+    merged, rows = merge_repeated(problem)
+    K = merged.gram(hyperparameters)
+    solution = solve_problem(merged, hyperparameters, slack, gram=K, start=check_start(start, merged.n))
+    return Trained(merged, rows, hyperparameters, slack, K, solution)
+
+
+def check_start(start: Any, n: int) -> Solution | None:
+    """Return what a solver for ``n`` points may start from, if that is what it is."""
+    if start is not None and not (isinstance(start, Solution) and len(start.alpha) == n):
+        raise InvalidInputError("state", start, OWN_STATE)
+    return start
+
+
+def merge_repeated(problem: Problem) -> tuple[Problem, Indices]:
+    """Return the problem with equal rows of equal label made one of their total weight, and the rows kept."""
+    table = np.column_stack([problem.X, problem.y]) + 0.0  # -0.0 becomes 0.0: equal numbers, equal bytes
+    seen: dict[bytes, int] = {}
+    first = np.array([seen.setdefault(row.tobytes(), i) for i, row in enumerate(table)], dtype=np.intp)
+    rows = np.flatnonzero(first == np.arange(problem.n))
+    if len(rows) == problem.n:
+        return problem, rows
+    weights: Array = np.bincount(first, problem.weights, minlength=problem.n)[rows].astype(float)
+    return Problem(problem.X[rows], problem.y[rows], weights), rows
+
+
+def starting_point(latent: Array, y: Array, penalties: Array, slack: Slack, alpha: Array) -> Solution:
+    """Return dual variables with their latent values as something to start a solver from."""
+    return describe(latent, 1.0, y, penalties, slack, alpha, tolerance=np.inf, iterations=0)
+
+
+def principal_block(matrix: Array, rows: Indices) -> Array:
+    """Return the rows and columns of these indices."""
+    return matrix.take(rows, axis=0).take(rows, axis=1)
+
+
+def wrong(margin: Array) -> Array:
+    """Return H(-z): 1 for a misclassified example or a tie, else 0."""
+    return (margin <= _TIE).astype(float)

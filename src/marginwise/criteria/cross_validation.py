@@ -154,9 +154,7 @@ def _validate(
     if state is not None and not (isinstance(state, tuple) and len(state) == k):
         raise InvalidInputError("state", state, OWN_STATE)
     K = problem.gram(hyperparameters)
-    everything = (
-        solve_problem(problem, hyperparameters, slack, gram=K).alpha if state is None else np.empty(0)
-    )
+    everything = solve_problem(problem, hyperparameters, slack, gram=K).alpha if state is None else np.empty(0)
     latent = np.zeros(problem.n)
     trained: list[Trained | None] = []
     for f in range(k):

@@ -38,9 +38,7 @@ class GACV(Criterion):
         doubled = trained.margin < -1.0
         factor = np.where(doubled, 2.0, 1.0)
         variance = trained.gram.diagonal()
-        value = (
-            trained.mean(self.slack.loss(trained.margin)) + float(solution.alpha @ (variance * factor)) / n
-        )
+        value = trained.mean(self.slack.loss(trained.margin)) + float(solution.alpha @ (variance * factor)) / n
 
         # The loss of a marginal support vector stays 0 as the hyperparameters move: bound ones have slopes.
         latent_bar = np.zeros(trained.problem.n)

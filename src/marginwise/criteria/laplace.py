@@ -141,9 +141,7 @@ def determinant(K: Array, root: Array) -> Determinant | None:
     # one in which no digits cancel.
     share = 1.0 - inverse.diagonal()
     small = share < 0.5
-    root_slope = np.where(
-        small, np.einsum("ij,j,ij->i", inverse, root, K), share / np.where(small, 1.0, root)
-    )
+    root_slope = np.where(small, np.einsum("ij,j,ij->i", inverse, root, K), share / np.where(small, 1.0, root))
     inverse *= root[:, None]
     inverse *= root
     return Determinant(factor.log_det, inverse, root_slope)

@@ -8,6 +8,7 @@ the bound of Jaakkola & Haussler. The rest are solved again, each started from t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import Trained, principal_block, starting_point, train, wrong
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
-from marginwise.solve import Solution, solve_dense
+from marginwise.solve import solve_dense
+from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -42,50 +44,56 @@ class LeaveOneOut(Criterion):
         margin = trained.margin.copy()
         at_risk = (trained.solution.alpha > 0.0) & (least_margin(trained) <= _SURE)
         undecided = np.flatnonzero(at_risk & (wrong(margin) == 0.0))
-        status = None
-        for i, latent, solution in left_out_latents(trained, undecided):
-            margin[i] = trained.problem.y[i] * latent
-            status = solution.status if solution is not None and not solution.status.ok else status
+        status = CONVERGED
+        for left_out in leave_out(trained, undecided):
+            margin[left_out.point] = trained.problem.y[left_out.point] * left_out.latent
+            status = left_out.status if status.ok else status
         return trained.evaluation(trained.mean(wrong(margin)), None, status, trainings=1 + len(undecided))
 
 
-def left_out_latents(trained: Trained, points: Indices) -> Iterator[tuple[int, float, Solution | None]]:
-    """Yield each point with θ^i_i, its latent value when one copy of it is left out, and the solution then.
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The SVM trained without one copy of ``point``: θ^i_i, all α (0 for a point without copies), and the status."""
 
-    The solution is None if no example is left to train on.
-    """
+    point: int
+    latent: float
+    alpha: Array
+    status: Status
+
+
+def leave_out(trained: Trained, points: Indices) -> Iterator[LeftOut]:
+    """Yield the SVM without each of these points, in no particular order."""
     remainder = trained.problem.weights - trained.left_out
-    whole = points[remainder[points] <= 0.0]
-    yield from _without(trained, whole)
-    for i in points[remainder[points] > 0.0]:
-        solution = _lightened(trained, int(i), remainder[i])
-        yield int(i), float(solution.latent[i]), solution
+    whole = remainder[points] <= 0.0
+    if trained.problem.n > 1:
+        yield from _without(trained, np.sort(points[whole]))
+    else:
+        yield from (LeftOut(int(i), 0.0, np.zeros(1), CONVERGED) for i in points[whole])
+    for i in points[~whole]:
+        yield _lightened(trained, int(i), float(remainder[i]))
 
 
-def _without(trained: Trained, points: Indices) -> Iterator[tuple[int, float, Solution | None]]:
-    """Leave each point out altogether: from one to the next a row and a column of the Gram matrix change."""
+def _without(trained: Trained, points: Indices) -> Iterator[LeftOut]:
+    """Leave ascending points out altogether; from one to the next one row and column of the matrix change."""
     y, penalties, beta, full = trained.problem.y, trained.penalties, trained.signed_alpha, trained.solution
-    if trained.problem.n == 1:
-        yield from ((int(i), 0.0, None) for i in points)
-        return
     rows = np.arange(1, trained.problem.n)
     outside = 0
     K = principal_block(trained.gram, rows)
     for i in points:
         if i != outside:
-            place = int(i) - 1  # rows[j - 1] = j until j is left out, and points come in ascending order
-            rows[place], outside = outside, int(i)
+            place = i - 1  # where i has been since the beginning, the points before it being smaller
+            rows[place], outside = outside, i
             K[place] = K[:, place] = trained.gram[rows[place], rows]
         latent = full.latent[rows] - trained.gram[rows, i] * beta[i]
         start = starting_point(latent, y[rows], penalties[rows], trained.slack, full.alpha[rows])
         solution = solve_dense(K, y[rows], penalties[rows], trained.slack, start=start)
-        support = solution.support
-        value = trained.gram[i, rows[support]] @ (y[rows[support]] * solution.alpha[support])
-        yield int(i), float(value), solution
+        alpha = np.zeros(trained.problem.n)
+        alpha[rows] = solution.alpha
+        yield LeftOut(int(i), float(trained.gram[i] @ (y * alpha)), alpha, solution.status)
 
 
-def _lightened(trained: Trained, i: int, weight: float) -> Solution:
-    """Train with the weight of one row lowered to ``weight``."""
+def _lightened(trained: Trained, i: int, weight: float) -> LeftOut:
+    """Lower the weight of a row to ``weight``."""
     full, y = trained.solution, trained.problem.y
     penalties = trained.penalties.copy()
     penalties[i] = trained.hyperparameters.C * weight
@@ -93,4 +101,5 @@ def _lightened(trained: Trained, i: int, weight: float) -> Solution:
     alpha[i] = min(alpha[i], penalties[i])
     latent = full.latent + trained.gram[:, i] * (y[i] * (alpha[i] - full.alpha[i]))
     start = starting_point(latent, y, penalties, trained.slack, alpha)
-    return solve_dense(trained.gram, y, penalties, trained.slack, start=start)
+    solution = solve_dense(trained.gram, y, penalties, trained.slack, start=start)
+    return LeftOut(i, float(solution.latent[i]), solution.alpha, solution.status)

@@ -38,9 +38,7 @@ class RadiusMargin(Criterion):
     scale_free = True
     equation = "eq. (margin_bound)"
 
-    def __init__(
-        self, slack: Slack | str | None = None, *, radius: Literal["ball", "bound"] = "ball"
-    ) -> None:
+    def __init__(self, slack: Slack | str | None = None, *, radius: Literal["ball", "bound"] = "ball") -> None:
         super().__init__(slack)
         self.radius = choose("radius", radius, ("ball", "bound"))
 
@@ -58,9 +56,7 @@ class RadiusMargin(Criterion):
             gradient = (ball.squared_radius * margin_part + total * ball.gradient) / trained.total_weight
         status = cotangent.status if ball.status.ok else ball.status
         evaluation = trained.evaluation(value, gradient, status, squared_radius=ball.squared_radius)
-        return Evaluation(
-            value, gradient, evaluation.status, (trained.solution, ball.solution), evaluation.info
-        )
+        return Evaluation(value, gradient, evaluation.status, (trained.solution, ball.solution), evaluation.info)
 
 
 @dataclass(frozen=True, eq=False)

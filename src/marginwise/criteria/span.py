@@ -62,9 +62,7 @@ class Span(Criterion):
     scale_free = True
     equation = "eq. (span), smoothed as in section errbounds"
 
-    def __init__(
-        self, slack: Slack | str | None = None, *, c1: float = 5.0, c2: float = 0.0, eta: float = 1.0
-    ) -> None:
+    def __init__(self, slack: Slack | str | None = None, *, c1: float = 5.0, c2: float = 0.0, eta: float = 1.0) -> None:
         super().__init__(slack)
         for name, value in (("c1", c1), ("eta", eta)):
             if not (math.isfinite(value) and value > 0):

@@ -1,0 +1,59 @@
+"""Criteria from expectation propagation: its evidence, and its leave-one-out predictive probability."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.posterior.ep import run_ep
+from marginwise.posterior.ep_gradient import evidence_gradient, leave_one_out, leave_one_out_gradient
+from marginwise.posterior.likelihoods import slack_likelihood
+from marginwise.problem import Problem
+
+
+class EPEvidence(Criterion):
+    """The normalised log evidence E(Y|X) in the approximation of expectation propagation."""
+
+    name = "ep-evidence"
+    direction = "maximise"
+    smooth = True
+    equation = "eq. (pyx1), by expectation propagation (Minka 2001)"
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the evidence and its gradient."""
+        gram = problem.gram(hyperparameters)
+        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
+        result = run_ep(gram, problem.y, likelihood, start=state)
+        n = float(problem.weights.sum())
+        gradient = evidence_gradient(result, likelihood, gram, problem, hyperparameters) / n
+        return Evaluation(result.log_evidence / n, gradient, result.status, result.sites, {"sweeps": result.sweeps})
+
+
+class EPLeaveOneOut(Criterion):
+    """The mean leave-one-out log-probability of the labels, from the cavities of expectation propagation.
+
+    Z_i(±) is the normaliser of the likelihood of label ±y_i under the cavity of point i, the latent distribution
+    without it; each probability Z_i(+)/[Z_i(+) + Z_i(-)] is normalised over the two labels.
+    """
+
+    name = "ep-loo"
+    direction = "maximise"
+    smooth = True
+    equation = "leave-one-out probability from EP's cavities (Opper & Winther 2000; Rasmussen & Williams 2006, 5.4.2)"
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the mean log-probability and its gradient."""
+        gram = problem.gram(hyperparameters)
+        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
+        result = run_ep(gram, problem.y, likelihood, start=state)
+        shares = problem.weights / problem.weights.sum()
+        loo = leave_one_out(result.gaussian, likelihood, problem.y)
+        gradient = leave_one_out_gradient(result, loo, shares, gram, problem, hyperparameters)
+        return Evaluation(
+            float(shares @ loo.log_probability),
+            gradient,
+            result.status,
+            result.sites,
+            {"sweeps": result.sweeps, "log_evidence": result.log_evidence},
+        )

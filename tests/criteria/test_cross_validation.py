@@ -1,0 +1,109 @@
+"""Cross-validation against a plain loop over folds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from differences import repeated
+from marginwise import kernel
+from marginwise.criteria import as_criterion
+from marginwise.criteria.cross_validation import (
+    CrossValidationError,
+    CrossValidationLogLoss,
+    stratified_folds,
+)
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import Problem, as_problem
+from marginwise.slack import as_slack
+from marginwise.solve import solve_problem
+from zoo import blobs, random_hyperparameters
+
+SLACKS = ["linear", "quadratic"]
+
+
+def held_out_latent(problem: Problem, h: Hyperparameters, slack: str, fold: np.ndarray) -> np.ndarray:
+    """Return the latent value of every row when its fold is left out."""
+    latent = np.empty(problem.n)
+    for f in range(fold.max() + 1):
+        rest = problem.subset(np.flatnonzero(fold != f))
+        alpha = solve_problem(rest, h, as_slack(slack)).alpha
+        latent[fold == f] = kernel.cross_gram(problem.X[fold == f], rest.X, h) @ (rest.y * alpha)
+    return latent
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_against_a_loop(slack: str, rng: np.random.Generator) -> None:
+    base = blobs(43, 2, shift=0.6)
+    problem = Problem(base.X, base.y, rng.uniform(0.5, 2, size=43))
+    for _ in range(3):
+        h = random_hyperparameters(rng, 2)
+        fold = stratified_folds(problem.y, 5, seed=4)
+        margin = problem.y * held_out_latent(problem, h, slack, fold)
+        error = CrossValidationError(slack, folds=5, seed=4).evaluate(problem, h)
+        assert error.value == pytest.approx(np.average(margin <= 0, weights=problem.weights))
+        assert error.gradient is None
+        right, wrong = (np.exp(-h.C * as_slack(slack).loss(z)) for z in (margin, -margin))
+        loss = np.average(-np.log(right / (right + wrong)), weights=problem.weights)
+        log_loss = CrossValidationLogLoss(slack, folds=5, seed=4).evaluate(problem, h)
+        assert log_loss.value == pytest.approx(loss, rel=1e-8)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_as_many_folds_as_rows_is_leave_one_out(slack: str) -> None:
+    problem, h = blobs(30, 2, shift=0.5), Hyperparameters(1.5, 1.0, 0.1, [0.8, 0.8])
+    value = CrossValidationError(slack, folds=30).evaluate(problem, h).value
+    assert value == pytest.approx(as_criterion("loo", slack).evaluate(problem, h).value)
+
+
+def test_folds_are_even_in_size_and_class_and_follow_the_seed() -> None:
+    y = np.where(np.arange(103) % 4 == 0, 1.0, -1.0)
+    fold = stratified_folds(y, 10, seed=0)
+    sizes = np.bincount(fold)
+    positive = np.bincount(fold[y > 0], minlength=10)
+    assert sizes.max() - sizes.min() <= 1
+    assert positive.max() - positive.min() <= 1
+    np.testing.assert_array_equal(fold, stratified_folds(y, 10, seed=0))
+    assert (fold != stratified_folds(y, 10, seed=1)).any()
+    assert np.bincount(stratified_folds(y[:4], 10, seed=0)).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", [CrossValidationError, CrossValidationLogLoss])
+def test_warm_start_changes_nothing_but_the_work(kind: type[CrossValidationError]) -> None:
+    problem = blobs(60, 2)
+    first = kind().evaluate(problem, Hyperparameters(1.0, 1.0, 0.1, [1.0, 1.0]))
+    h = Hyperparameters(1.1, 1.1, 0.1, [1.0, 0.9])
+    cold, warm = kind().evaluate(problem, h), kind().evaluate(problem, h, first.state)
+    assert warm.value == pytest.approx(cold.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_repeated_rows_in_a_training_set_have_a_gradient(slack: str) -> None:
+    """α of copies is not unique with linear slack; their sum, and the value, is."""
+    copies, _ = repeated(blobs(16, 2, shift=0.4), np.full(16, 3))
+    evaluation = CrossValidationLogLoss(slack).evaluate(copies, Hyperparameters(2.0, 1.0, 0.1, [1.0, 1.0]))
+    assert evaluation.status.ok
+    assert evaluation.gradient is not None
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_one_row(slack: str) -> None:
+    """Nothing to train on: a tie, an even chance."""
+    problem = as_problem([[0.3]], [1])
+    assert CrossValidationError(slack).evaluate(problem, Hyperparameters()).value == 1.0
+    log_loss = CrossValidationLogLoss(slack).evaluate(problem, Hyperparameters())
+    assert log_loss.value == pytest.approx(np.log(2))
+    assert log_loss.gradient is not None
+    assert not log_loss.gradient.any()
+
+
+@pytest.mark.parametrize("folds", [1, 2.5])
+def test_folds_are_checked(folds: float) -> None:
+    with pytest.raises(InvalidInputError, match="folds"):
+        CrossValidationError(folds=folds)  # type: ignore[arg-type]
+
+
+def test_a_foreign_state_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="state"):
+        CrossValidationError().evaluate(blobs(30, 2), Hyperparameters(), state=(None, None))

@@ -11,16 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.errors import InvalidInputError
-from marginwise.posterior.ep_jacobian import EPJacobian
-from marginwise.posterior.ep_sequential import sweep_sites
-from marginwise.posterior.gaussian import SiteGaussian, site_gaussian
+from marginwise.posterior.ep_steps import Moves, Point, Sites
+from marginwise.posterior.gaussian import SiteGaussian
 from marginwise.posterior.likelihoods import Likelihood, Tilted
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
-
-_EPSILON = float(np.finfo(float).eps)
 
 #: Largest residual at which Newton's method is tried, and at which updates of all sites at once count as failed.
 _NEAR, _FAR = 0.5, 5.0
@@ -28,15 +24,9 @@ _NEAR, _FAR = 0.5, 5.0
 #: Updates of all sites at once that are allowed before they must have come near.
 _PATIENCE = 10
 
-#: Newton's step for a precision is kept within this factor of the tilted moments' own value.
-_FACTOR = 3.0
-
 #: One site at a time, this part of each update is taken, because whole ones can run in circles; every
 #: ``_CIRCLE`` sweeps it is made smaller.
-_STEP, _CIRCLE = 0.9, 25
-
-#: Rounding can't hide a larger residual than this; above it the result is reported as not converged.
-_MOST_ROUNDING = 1e-2
+_PART, _CIRCLE = 0.9, 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +55,11 @@ class EPResult:
     status: Status
     residual: float
     sweeps: int
+
+    @property
+    def sites(self) -> Sites:
+        """What the next run can be started from."""
+        return Sites(self.gaussian.tau, self.gaussian.nu)
 
     @property
     def tau(self) -> Array:
@@ -107,127 +102,53 @@ def run_ep(
     y: Array,
     likelihood: Likelihood,
     *,
-    start: EPResult | None = None,
-    tolerance: float = 1e-8,
+    start: Sites | EPResult | None = None,
+    tolerance: float = 1e-7,
     max_sweeps: int = 500,
 ) -> EPResult:
-    """Return the fixed point of expectation propagation, started from the sites of ``start`` if given."""
-    model = _Model(gram, y, likelihood)
-    point = None if start is None else model.point(start.tau, start.nu)
+    """Return the fixed point of expectation propagation, started from the sites of ``start`` if given.
+
+    At the default tolerance the evidence is exact to rounding (it is stationary), its gradient to about 1e-8.
+    """
+    moves = Moves(gram, y, likelihood)
+    point = None if start is None else moves.point(start.tau, start.nu)
     if point is None or point.residual > _FAR:
-        point = model.prior()
+        point = moves.prior()
     sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
     goal = _NEAR  # Newton's method is tried below it
     while point.residual > tolerance and sweeps < max_sweeps:
         sweeps += 1
         if point.residual < goal:
-            moved = model.newton(point)
+            moved = moves.newton(point, tolerance)
             if moved is None:
                 if point.residual <= point.rounding:
                     break
                 together, goal = _PATIENCE, 0.1 * point.residual
         elif together < _PATIENCE:
             together += 1
-            moved = model.all_at_once(point)
-            if moved is None:
-                together = _PATIENCE
+            moved = moves.all_at_once(point)
+            if moved is None or moved.residual > _FAR:
+                moved, together = None, _PATIENCE
         else:
-            moved = model.one_at_a_time(point, _STEP * 0.8 ** (alone // _CIRCLE))
+            moved = moves.one_at_a_time(point, _PART * 0.8 ** (alone // _CIRCLE))
             alone += 1
             if moved is None:
                 break
         point = moved or point
-    return model.result(point, tolerance, sweeps)
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """Sites, the moments they give, and the sites that match the tilted moments."""
-
-    gaussian: SiteGaussian
-    tilted: Tilted
-    new_tau: Array
-    new_nu: Array
-    residual: float  # largest difference of tilted and Gaussian moments
-    merit: float  # their root mean square
-    rounding: float  # what can't be told from zero
-
-
-@dataclass(frozen=True, eq=False)
-class _Model:
-    gram: Array
-    y: Array
-    likelihood: Likelihood
-
-    def point(self, tau: Array, nu: Array) -> _Point | None:
-        """Return the point of these sites, or None if their Gaussian can't be had."""
-        gaussian = site_gaussian(self.gram, tau, nu)
-        if gaussian is None:
-            return None
-        m, v, variance = gaussian.cavity_mean, gaussian.cavity_variance, gaussian.variance
-        tilted = self.likelihood.tilted(m, v, self.y)
-        new_tau = tilted.shrink / (v * tilted.keep)
-        new_nu = new_tau * m + tilted.slope / tilted.keep
-        scale = np.sqrt(variance)
-        shift = v * (tilted.slope - gaussian.dual_mean) / scale
-        spread = tilted.keep / gaussian.free - 1.0
-        merit = float(np.sqrt((shift @ shift + spread @ spread) / len(m)))
-        if not np.isfinite(merit):
-            return None
-        residual = max(float(np.abs(shift).max()), float(np.abs(spread).max()))
-        # Σ is known to a relative error of about ε K_ii/Σ_ii, and with it the mean Σν.
-        lost = float((self.gram.diagonal() / variance).max() * (1.0 + scale.max() * np.linalg.norm(nu)))
-        rounding = min(10.0 * _EPSILON * lost, _MOST_ROUNDING)
-        return _Point(gaussian, tilted, new_tau, new_nu, residual, merit, rounding)
-
-    def prior(self) -> _Point:
-        """Return the point without sites."""
-        zero = np.zeros(len(self.y))
-        point = self.point(zero, zero)
-        if point is None:
-            raise InvalidInputError("gram", "not positive", "a matrix with a positive diagonal")
-        return point
-
-    def all_at_once(self, point: _Point) -> _Point | None:
-        """Return the point after an update of all sites from the same Gaussian, or None if it leads away."""
-        moved = self.point(point.new_tau, point.new_nu)
-        return moved if moved is not None and moved.residual < _FAR else None
-
-    def newton(self, point: _Point) -> _Point | None:
-        """Return the point after a step of Newton's method, or None if that is no better."""
-        gaussian = point.gaussian
-        tau, nu, mean = gaussian.tau, gaussian.nu, gaussian.mean
-        wanted = point.new_tau - tau
-        jacobian = EPJacobian(gaussian, point.tilted)
-        change, e = jacobian.solve(wanted, point.new_nu - nu - mean * wanted, min(0.01, 0.1 * point.residual))
-        bounds = np.sort([point.new_tau / _FACTOR, point.new_tau * _FACTOR], axis=0)
-        new_tau = np.clip(tau + change, bounds[0], bounds[1])
-        moved = self.point(new_tau, nu + e + mean * (new_tau - tau))
-        return moved if moved is not None and moved.merit < 0.7 * point.merit else None
-
-    def one_at_a_time(self, point: _Point, step: float) -> _Point | None:
-        """Return the point after an update of each site in turn."""
-        gaussian = point.gaussian
-        sites = sweep_sites(
-            gaussian.full_covariance(), gaussian.mean.copy(), gaussian.tau, gaussian.nu, self.y, self.likelihood, step
+    status = CONVERGED
+    if point.residual > max(tolerance, point.rounding):
+        status = Status(
+            False,
+            f"expectation propagation stopped after {sweeps} sweeps with moments that differ by "
+            f"{point.residual:.1e} standard deviations; a smaller C·k0 or shorter length scales help",
         )
-        return self.point(*sites)
+    return EPResult(point.gaussian, point.tilted, _log_evidence(point, likelihood), status, point.residual, sweeps)
 
-    def result(self, point: _Point, tolerance: float, sweeps: int) -> EPResult:
-        gaussian, tilted = point.gaussian, point.tilted
-        b, v = gaussian.dual_mean, gaussian.cavity_variance
-        # Rasmussen & Williams (2006), eq. 3.65, with the quadratic terms collected in b = K⁻¹μ.
-        log_evidence = (
-            float(tilted.log_z.sum() - 0.5 * np.log(gaussian.free).sum() + 0.5 * (v * b * b).sum())
-            - 0.5 * float(gaussian.mean @ b)
-            - 0.5 * gaussian.log_det
-            + self.likelihood.log_kappa * float(self.likelihood.weights.sum())
-        )
-        status = CONVERGED
-        if point.residual > max(tolerance, point.rounding):
-            status = Status(
-                False,
-                f"expectation propagation stopped after {sweeps} sweeps with moments that differ by "
-                f"{point.residual:.1e} standard deviations; a smaller C·k0 or shorter length scales help",
-            )
-        return EPResult(gaussian, tilted, log_evidence, status, point.residual, sweeps)
+
+def _log_evidence(point: Point, likelihood: Likelihood) -> float:
+    """Return ln Q(Y|X): Rasmussen & Williams (2006), eq. 3.65, with the quadratic terms collected in b = K⁻¹μ."""
+    gaussian = point.gaussian
+    b, v = gaussian.dual_mean, gaussian.cavity_variance
+    local = point.tilted.log_z - 0.5 * np.log(gaussian.free) + 0.5 * v * b * b
+    kappa = likelihood.log_kappa * float(likelihood.weights.sum())
+    return float(local.sum()) - 0.5 * float(gaussian.mean @ b) - 0.5 * gaussian.log_det + kappa

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, solve
 
-from marginwise.posterior.gaussian import SiteGaussian, mirrored
+from marginwise.posterior.gaussian import SiteGaussian, mirrored, squared
 from marginwise.posterior.likelihoods import Tilted
 
 Array = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ class EPJacobian:
     def __init__(self, gaussian: SiteGaussian, tilted: Tilted) -> None:
         self.scale = np.sqrt(gaussian.variance)
         self._covariance = gaussian.covariance
-        self._squared = np.square(gaussian.covariance)
+        self._squared = squared(gaussian.covariance)
         ratio = self.scale / tilted.keep
         self.third = tilted.third * ratio**3
         self.fourth = tilted.fourth * ratio**4
@@ -47,6 +47,17 @@ class EPJacobian:
         """Return (R°∘R°)x."""
         variance = self.scale**2
         return blas.dsymv(1.0, self._squared, x / variance, lower=1) / variance - x
+
+    def moments_after(self, gaussian: SiteGaussian, change: Array, e: Array) -> tuple[Array, Array]:
+        """Return mean and variance after changes (dτ, e) of the sites, to second order.
+
+        dμ = (Σ⁻¹ + dT)⁻¹e exactly; the second order of the variances, diag(ΣdTΣdTΣ), is kept for equal indices of
+        dT, its largest part, because all of it would cost a matrix product.
+        """
+        moved = gaussian.times_covariance(e)
+        mean = gaussian.mean + moved - gaussian.times_covariance(change * moved)
+        first = change - change**2 * gaussian.variance
+        return mean, gaussian.variance - blas.dsymv(1.0, self._squared, first, lower=1)
 
     def solve(self, tau: Array, e: Array, accuracy: float) -> tuple[Array, Array]:
         """Return the changes (dτ, e) with (I - J)(dτ, e) = the arguments."""

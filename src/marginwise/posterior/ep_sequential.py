@@ -12,20 +12,19 @@ Array = npt.NDArray[np.float64]
 
 
 def sweep_sites(
-    covariance: Array, mean: Array, tau: Array, nu: Array, y: Array, likelihood: Likelihood, step: float
-) -> tuple[Array, Array]:
-    """Return the sites after each was updated once, in order, with the Gaussian kept up to date in between.
+    covariance: Array, mean: Array, tau: Array, nu: Array, y: Array, likelihood: Likelihood, part: float
+) -> None:
+    """Update each site once, in order and by this part, with the Gaussian kept up to date in between; in place.
 
-    ``covariance`` (both triangles) and ``mean`` are those of the sites given, and are overwritten.
+    ``covariance`` (both triangles) and ``mean`` are those of the sites; afterwards they carry the rounding errors
+    of n updates and are best computed afresh.
     """
-    tau, nu = tau.copy(), nu.copy()
-    _sweep(covariance, mean, tau, nu, y, likelihood.kind, likelihood.C, likelihood.weights, step)
-    return tau, nu
+    _sweep(covariance, mean, tau, nu, y, likelihood.kind, likelihood.C, likelihood.weights, part)
 
 
 @compiled
 def _sweep(
-    covariance: Array, mean: Array, tau: Array, nu: Array, y: Array, kind: int, C: float, weights: Array, step: float
+    covariance: Array, mean: Array, tau: Array, nu: Array, y: Array, kind: int, C: float, weights: Array, part: float
 ) -> None:
     for i in range(len(y)):
         variance = covariance[i, i]
@@ -37,8 +36,8 @@ def _sweep(
         _, slope, shrink, keep, _, _, _, _, _ = tilt(kind, y[i] * m, v, C, weights[i])
         new_tau = shrink / (v * keep)
         new_nu = new_tau * m + y[i] * slope / keep
-        new_tau = tau[i] + step * (new_tau - tau[i])
-        new_nu = nu[i] + step * (new_nu - nu[i])
+        new_tau = tau[i] + part * (new_tau - tau[i])
+        new_nu = nu[i] + part * (new_nu - nu[i])
         change = new_tau - tau[i]
         grown = 1.0 + change * variance
         if not grown > 0.0:

@@ -13,8 +13,11 @@ import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
 from marginwise._jit import compiled, compiled_vector
+from marginwise._memory import keep_freed_blocks
 
 Array = npt.NDArray[np.float64]
+
+keep_freed_blocks()
 
 #: Smallest precision that enters B: its square root divides, and its effect on the rest is far below rounding.
 _TAU_FLOOR = 1e-100
@@ -154,21 +157,34 @@ def _to_covariance(inverse: Array, gram: Array, root: Array) -> Array:
     (1 - β)/τ cancels where τ is small, and there Σ = T^-½B⁻¹T^½K serves.
     """
     n = len(root)
+    inverse_root = 1.0 / root
     variance = np.zeros(n)
     for j in range(n):
-        scale = 1.0 / root[j]
+        scale = -inverse_root[j]
         down = 0.0
         for i in range(j + 1, n):
             product = inverse[i, j] * gram[j, i]
             down += product * root[i]
-            variance[i] += product * (root[j] / root[i])
-            inverse[i, j] *= -scale / root[i]
-        variance[j] += down * scale
+            variance[i] += product * root[j]
+            inverse[i, j] *= scale * inverse_root[i]
+        variance[j] += down
     for i in range(n):
         tau, free = root[i] * root[i], inverse[i, i]
-        variance[i] = (1.0 - free) / tau if tau * gram[i, i] > 1.0 else variance[i] + free * gram[i, i]
+        exact = tau * gram[i, i] > 1.0
+        variance[i] = (1.0 - free) / tau if exact else variance[i] * inverse_root[i] + free * gram[i, i]
         inverse[i, i] = variance[i]
     return variance
+
+
+@compiled_vector
+def squared(lower: Array) -> Array:
+    """Return the squares of the entries of a lower triangle in Fortran order."""
+    n = len(lower)
+    result = np.empty((n, n)).T
+    for j in range(n):
+        for i in range(j, n):
+            result[i, j] = lower[i, j] * lower[i, j]
+    return result
 
 
 @compiled

@@ -6,7 +6,7 @@ is the logarithm of Z(m, v) = ∫ N(f; m, v) t(f) df and some derivatives: see :
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,10 @@ class Likelihood:
         out = np.empty((9, len(m)))
         tilt_all(self.kind, m, v, y, self.C, self.weights, out)
         return Tilted(*out)
+
+    def unweighted(self, n: int) -> Likelihood:
+        """Return the same likelihood for ``n`` points of weight one."""
+        return replace(self, weights=np.ones(n))
 
 
 def slack_likelihood(slack: Slack | str, C: float, weights: Vector) -> Likelihood:

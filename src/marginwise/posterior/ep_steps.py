@@ -1,0 +1,134 @@
+"""The three moves of expectation propagation: all sites at once, by Newton's method, one site at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError
+from marginwise.posterior.ep_jacobian import EPJacobian
+from marginwise.posterior.ep_sequential import sweep_sites
+from marginwise.posterior.gaussian import SiteGaussian, site_gaussian
+from marginwise.posterior.likelihoods import Likelihood, Tilted
+
+Array = npt.NDArray[np.float64]
+
+_EPSILON = float(np.finfo(float).eps)
+
+#: Newton's step for a precision is kept within this factor of the tilted moments' own value.
+_FACTOR = 3.0
+
+#: Rounding can't hide a larger residual than this.
+_MOST_ROUNDING = 1e-2
+
+
+class Sites(NamedTuple):
+    """The factors exp(-½τ_iθ_i² + ν_iθ_i) that stand for the likelihood: what EP can be started from."""
+
+    tau: Array
+    nu: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Sites, the moments they give, and the sites that match the tilted moments.
+
+    Attributes
+    ----------
+    residual, merit : float
+        Largest and root mean square difference of tilted and Gaussian moments: of the means in units of the
+        Gaussian's standard deviations, of the variances in units of its variances.
+    rounding : float
+        A residual that can't be told from zero.
+    """
+
+    gaussian: SiteGaussian
+    tilted: Tilted
+    matched: Sites
+    residual: float
+    merit: float
+    rounding: float
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """The moves for one Gram matrix, labels and likelihood."""
+
+    gram: Array
+    y: Array
+    likelihood: Likelihood
+
+    def point(self, tau: Array, nu: Array) -> Point | None:
+        """Return the point of these sites, or None if their Gaussian can't be had."""
+        gaussian = site_gaussian(self.gram, tau, nu)
+        if gaussian is None:
+            return None
+        v, variance = gaussian.cavity_variance, gaussian.variance
+        tilted, matched = self._match(gaussian.cavity_mean, v)
+        scale = np.sqrt(variance)
+        shift = v * (tilted.slope - gaussian.dual_mean) / scale
+        spread = tilted.keep / gaussian.free - 1.0
+        merit = float(np.sqrt((shift @ shift + spread @ spread) / len(v)))
+        if not np.isfinite(merit):
+            return None
+        residual = max(float(np.abs(shift).max()), float(np.abs(spread).max()))
+        # Σ is known to a relative error of about ε K_ii/Σ_ii, and with it the mean Σν.
+        lost = float((self.gram.diagonal() / variance).max() * (1.0 + scale.max() * np.linalg.norm(nu)))
+        return Point(gaussian, tilted, matched, residual, merit, min(10.0 * _EPSILON * lost, _MOST_ROUNDING))
+
+    def prior(self) -> Point:
+        """Return the point without sites."""
+        zero = np.zeros(len(self.y))
+        point = self.point(zero, zero)
+        if point is None:
+            raise InvalidInputError("gram", "without a positive diagonal", "a covariance matrix")
+        return point
+
+    def all_at_once(self, point: Point) -> Point | None:
+        """Return the point after an update of all sites from the same Gaussian."""
+        return self.point(*point.matched)
+
+    def newton(self, point: Point, tolerance: float) -> Point | None:
+        """Return the point after a step of Newton's method, or None if that is no better."""
+        gaussian = point.gaussian
+        jacobian = EPJacobian(gaussian, point.tilted)
+        accuracy = min(0.01, 0.1 * point.residual)
+        wanted = point.matched.tau
+        bounds = np.sort([wanted / _FACTOR, wanted * _FACTOR], axis=0)
+
+        def step(start: Sites, matched: Sites, mean: Array) -> Sites:
+            change = matched.tau - start.tau
+            change, e = jacobian.solve(change, matched.nu - start.nu - mean * change, accuracy)
+            tau = np.clip(start.tau + change, bounds[0], bounds[1])
+            return Sites(tau, start.nu + e + mean * (tau - start.tau))
+
+        start = Sites(gaussian.tau, gaussian.nu)
+        sites = step(start, point.matched, gaussian.mean)
+        if point.residual**2 > tolerance:
+            # One step won't do. A second one with the same matrix, from moments of second order, is cheap.
+            change = sites.tau - start.tau
+            e = sites.nu - start.nu - gaussian.mean * change
+            mean, variance = jacobian.moments_after(gaussian, change, e)
+            free = 1.0 - sites.tau * variance
+            if variance.min() > 0.0 and (free > 0.1 * gaussian.free).all():
+                v = variance / free
+                _, matched = self._match(mean - v * (sites.nu - sites.tau * mean), v)
+                sites = step(sites, matched, mean)
+        moved = self.point(*sites)
+        return moved if moved is not None and moved.merit < 0.7 * point.merit else None
+
+    def one_at_a_time(self, point: Point, part: float) -> Point | None:
+        """Return the point after this part of an update of each site in turn."""
+        gaussian = point.gaussian
+        tau, nu = gaussian.tau.copy(), gaussian.nu.copy()
+        sweep_sites(gaussian.full_covariance(), gaussian.mean.copy(), tau, nu, self.y, self.likelihood, part)
+        return self.point(tau, nu)
+
+    def _match(self, m: Array, v: Array) -> tuple[Tilted, Sites]:
+        """Return the tilted moments of cavities N(m_i, v_i), and the sites that give them."""
+        tilted = self.likelihood.tilted(m, v, self.y)
+        tau = tilted.shrink / (v * tilted.keep)
+        return tilted, Sites(tau, tau * m + tilted.slope / tilted.keep)

@@ -6,55 +6,57 @@ runs over contiguous memory. The only other work of a step is one matrix product
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._jit import compiled_vector
+from marginwise._jit import compiled, compiled_vector
 
 Array = npt.NDArray[np.float64]
 
 
+class Residual(NamedTuple):
+    """R(θ) = Σ_i [C_i l_p(y_iθ_i) - ½τ_iθ_i² + ν_iθ_i], by which the target differs from the reference.
+
+    ``mean`` is where the chains' coordinate x = θ - mean has its origin; 1/``sharpness`` is the distance from the kink
+    of the linear slack at which the force begins to round it off (the energy never does); ``power`` is p.
+    """
+
+    mean: Array
+    y: Array
+    penalties: Array
+    tau: Array
+    nu: Array
+    sharpness: Array
+    power: int
+
+
 @compiled_vector
-def force(
-    x: Array,
-    mean: Array,
-    y: Array,
-    penalties: Array,
-    tau: Array,
-    nu: Array,
-    sharpness: Array,
-    power: int,
-    out: Array,
-) -> None:
-    """Write g = ∂R/∂θ at θ = mean + x, with the kink of the linear slack rounded over a width 1/sharpness."""
+def _force(theta: float, i: int, residual: Residual) -> float:
+    gap = 1.0 - residual.y[i] * theta
+    if residual.power == 1:
+        # The step averaged over (9 - 15t²)/8, -1 ≤ t ≤ 1. This kernel has no second moment, so that the potential
+        # of the force stays nearer to the hinge than with a positive one that is as smooth.
+        t = min(max(gap * residual.sharpness[i], -1.0), 1.0)
+        gap = 0.5 + 0.125 * t * (9.0 - 5.0 * t * t)
+    else:
+        gap = max(gap, 0.0)
+    return residual.nu[i] - residual.tau[i] * theta - residual.penalties[i] * residual.y[i] * gap
+
+
+@compiled_vector
+def force(x: Array, residual: Residual, out: Array) -> None:
+    """Write ∂R/∂θ, rounded off at the kink."""
     n, chains = x.shape
     for i in range(n):
         for j in range(chains):
-            theta = x[i, j] + mean[i]
-            gap = 1.0 - y[i] * theta
-            if power == 1:
-                gap = min(max(gap * sharpness[i] + 0.5, 0.0), 1.0)
-            else:
-                gap = max(gap, 0.0)
-            out[i, j] = nu[i] - tau[i] * theta - penalties[i] * y[i] * gap
+            out[i, j] = _force(x[i, j] + residual.mean[i], i, residual)
 
 
 @compiled_vector
 def kick_and_turn(
-    x: Array,
-    q: Array,
-    g: Array,
-    image: Array,
-    energy: Array,
-    kick: float,
-    angle: float,
-    mean: Array,
-    y: Array,
-    penalties: Array,
-    tau: Array,
-    nu: Array,
-    sharpness: Array,
-    power: int,
+    x: Array, q: Array, g: Array, image: Array, energy: Array, kick: float, angle: float, residual: Residual
 ) -> None:
     """Kick q by -kick·Σg, turn (x, q) by ``angle``, write the force g at the new place; all in place.
 
@@ -71,13 +73,7 @@ def kick_and_turn(
             q[i, j] = speed * cos - place * sin
             place = place * cos + speed * sin
             x[i, j] = place
-            theta = place + mean[i]
-            gap = 1.0 - y[i] * theta
-            if power == 1:
-                gap = min(max(gap * sharpness[i] + 0.5, 0.0), 1.0)
-            else:
-                gap = max(gap, 0.0)
-            g[i, j] = nu[i] - tau[i] * theta - penalties[i] * y[i] * gap
+            g[i, j] = _force(place + residual.mean[i], i, residual)
 
 
 @compiled_vector
@@ -90,21 +86,21 @@ def kick_energy(q: Array, g: Array, image: Array, energy: Array, kick: float) ->
 
 
 @compiled_vector
-def residual_energy(
-    x: Array, mean: Array, y: Array, penalties: Array, tau: Array, nu: Array, power: int, out: Array
-) -> None:
-    """Add R(θ) = Σ_i [C_i l_p(y_iθ_i) - ½τ_iθ_i² + ν_iθ_i] at θ = mean + x to ``out``, one for each chain."""
+def residual_energy(x: Array, residual: Residual) -> Array:
+    """Return R(θ) for each chain."""
     n, chains = x.shape
+    energy = np.zeros(chains)
     for i in range(n):
         for j in range(chains):
-            theta = x[i, j] + mean[i]
-            gap = max(1.0 - y[i] * theta, 0.0)
-            loss = gap if power == 1 else 0.5 * gap * gap
-            out[j] += penalties[i] * loss + theta * (nu[i] - 0.5 * tau[i] * theta)
+            theta = x[i, j] + residual.mean[i]
+            gap = max(1.0 - residual.y[i] * theta, 0.0)
+            loss = gap if residual.power == 1 else 0.5 * gap * gap
+            energy[j] += residual.penalties[i] * loss + theta * (residual.nu[i] - 0.5 * residual.tau[i] * theta)
+    return energy
 
 
-@compiled_vector
-def keep_accepted(accepted: npt.NDArray[np.bool_], new: Array, old: Array) -> None:
+@compiled
+def restore(accepted: npt.NDArray[np.bool_], new: Array, old: Array) -> None:
     """Put the old columns back into ``new`` where the proposal was not accepted."""
     n, chains = new.shape
     for i in range(n):

@@ -1,0 +1,94 @@
+"""How far a Markov chain can be trusted: autocorrelation time, effective sample size, R-hat and standard errors.
+
+A series has shape (time, chains): steps down, independent chains across. Chains share one target, so that their
+autocovariances are pooled around the common mean; a chain that stays apart shows as a correlation without end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import irfft, next_fast_len, rfft
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A mean over a series, its standard error, and how many independent values the series is worth."""
+
+    value: float
+    standard_error: float
+    effective_samples: float
+
+
+def autocovariance(series: Array) -> Array:
+    """Return the pooled autocovariance at lags 0 … time - 1, each lag's sum divided by the number of all values."""
+    time = len(series)
+    size = next_fast_len(2 * time, real=True)
+    spectrum = rfft(series - series.mean(), size, axis=0)
+    power = (spectrum * spectrum.conj()).real.sum(axis=1)
+    return np.asarray(irfft(power, size)[:time] / series.size)
+
+
+def autocorrelation_time(series: Array) -> float:
+    """Return τ = 1 + 2 Σ_t ρ_t, by Geyer's initial monotone sequence (Geyer 1992), not below 1.
+
+    Sums of two neighbouring autocorrelations are positive and decrease for a reversible chain; they are summed until
+    noise makes one negative. Below 1 (a chain that overshoots) the estimate is less sure than it is favourable.
+    """
+    covariance = autocovariance(series)
+    if covariance[0] <= 0.0:
+        return 1.0
+    rho = covariance / covariance[0]
+    pairs = rho[: 2 * (len(rho) // 2)].reshape(-1, 2).sum(axis=1)
+    ends = np.flatnonzero(pairs <= 0.0)
+    positive = pairs[: ends[0]] if ends.size else pairs
+    if positive.size == 0:
+        return 1.0
+    return max(1.0, 2.0 * float(np.minimum.accumulate(positive).sum()) - 1.0)
+
+
+def effective_sample_size(series: Array) -> float:
+    """Return the number of independent draws whose mean is as precise as that of the series."""
+    return series.size / autocorrelation_time(series)
+
+
+def split_rhat(series: Array) -> float:
+    """Return the potential scale reduction of the half chains (Gelman et al. 2013, section 11.4); 1 is converged."""
+    half = len(series) // 2
+    if half < 2:
+        return float("nan")
+    chains = np.concatenate([series[:half], series[-half:]], axis=1)
+    within = chains.var(axis=0, ddof=1).mean()
+    between = chains.mean(axis=0).var(ddof=1)
+    if within == 0.0:
+        return 1.0 if between == 0.0 else float("inf")
+    return float(np.sqrt((half - 1) / half + between / within))
+
+
+def estimate_mean(series: Array, controls: Array | None = None) -> Estimate:
+    """Return the mean of a series, with its variance reduced by control variates if there are any.
+
+    ``controls`` has shape (q, time, chains) and expectation exactly 0. The coefficients are those of least squares:
+    fixed ones can make the variance larger. The q degrees of freedom that they use are given back to the error.
+    """
+    residual, lost = series, 1
+    if controls is not None and len(controls):
+        Z = controls.reshape(len(controls), -1)
+        lost += len(Z)
+        if series.size <= 2 * lost:
+            raise ValueError("there are too few values for this many control variates")
+        centred = Z - Z.mean(axis=1, keepdims=True)
+        scale = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+        scale[scale == 0.0] = 1.0
+        centred /= scale[:, None]
+        target = centred @ (series.ravel() - series.mean())
+        beta = np.linalg.lstsq(centred @ centred.T, target, rcond=1e-10)[0] / scale
+        residual = series - (beta @ Z).reshape(series.shape)
+    size = residual.size
+    variance = residual.var() * size / max(size - lost, 1)
+    time = autocorrelation_time(residual)
+    return Estimate(float(residual.mean()), float(np.sqrt(variance * time / size)), size / time)

@@ -1,0 +1,183 @@
+"""Sample the posterior of a problem: the default sampler, and the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.posterior.collect import Collection, Precision, collect
+from marginwise.posterior.control_variates import ControlVariates
+from marginwise.posterior.diagnostics import split_rhat
+from marginwise.posterior.ep import Sites, run_ep
+from marginwise.posterior.evidence import EvidenceEstimate, estimate_evidence
+from marginwise.posterior.gradient import GradientRecorder
+from marginwise.posterior.hmc import HMC, N_DISCARDED, N_SAMPLES
+from marginwise.posterior.likelihoods import slack_likelihood
+from marginwise.posterior.pivoted import PivotedGram, pivoted_gram
+from marginwise.posterior.reference import gaussian_reference
+from marginwise.posterior.reference_hmc import ReferenceHMC, ReferenceState
+from marginwise.posterior.sampled import SampledPosterior
+from marginwise.posterior.sampler import Target
+from marginwise.problem import Problem
+from marginwise.slack import Slack
+from marginwise.status import CONVERGED, Status
+
+Array = npt.NDArray[np.float64]
+
+#: Chains: enough for matrix products at full speed; small problems need more of them.
+_N_CHAINS, _N_CHAINS_SMALL, _SMALL = 64, 128, 250
+
+#: Steps of the paper's chain that are summed into one cell for the length scales.
+_HMC_BLOCK = 200
+
+#: A potential scale reduction above this means chains that do not agree; short runs that mix well stay below.
+_MAX_RHAT = 1.2
+
+
+def sample_posterior(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    *,
+    seed: int | np.random.Generator = 0,
+    precision: Precision | None = None,
+    evidence: bool = False,
+    start: SampledPosterior | Sites | None = None,
+    gram: Array | None = None,
+    n_chains: int | None = None,
+) -> SampledPosterior:
+    """Sample with many chains guided by expectation propagation, until the evidence gradient is precise.
+
+    Parameters
+    ----------
+    problem, hyperparameters, slack
+        What to sample the posterior of.
+    seed : int or Generator
+        The same seed gives the same result.
+    precision : Precision, optional
+        When to stop.
+    evidence : bool
+        Whether to estimate the value of the evidence as well.
+    start : SampledPosterior or Sites, optional
+        A posterior near by, or its sites, to start expectation propagation from.
+    gram : array, optional
+        The Gram matrix, if it is at hand.
+    n_chains : int, optional
+        Chains side by side; a multiple of 8 is best.
+    """
+    rng = np.random.default_rng(seed)
+    gram = problem.gram(hyperparameters) if gram is None else gram
+    sites = start.sites if isinstance(start, SampledPosterior) else start
+    likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
+    sites = run_ep(gram, problem.y, likelihood, start=sites).sites
+    prior = pivoted_gram(gram)
+    # A site that EP left with a negative precision is no use here, and any other is as exact.
+    reference = gaussian_reference(prior, np.maximum(sites.tau, 0.0), sites.nu)
+    target = Target(gram, problem.y, problem.penalties(hyperparameters.C), slack)
+    n_chains = n_chains or (_N_CHAINS if problem.n >= _SMALL else _N_CHAINS_SMALL)
+    sampler = ReferenceHMC(target, reference, n_chains=n_chains)
+    value: EvidenceEstimate | None = None
+    if evidence:
+        value = estimate_evidence(target, reference, rng, n_chains=n_chains)
+        state = value.state
+    else:
+        state = sampler.warm_up(rng, _begin(sampler, rng, start))
+    controls = ControlVariates(target, reference, hyperparameters.koff)
+    recorder = GradientRecorder(problem, hyperparameters, target, n_chains=n_chains, controls=controls)
+    state, collection = collect(sampler, rng, state, recorder, precision or Precision())
+    posterior = _assemble(problem, hyperparameters, slack, prior, collection, sites, state.step_size)
+    if value is None:
+        return posterior
+    log_kappa = float(problem.weights.sum()) * slack.log_kappa(hyperparameters.C)
+    return replace(
+        posterior,
+        log_evidence=value.value + log_kappa,
+        log_evidence_se=value.standard_error,
+        diagnostics={**posterior.diagnostics, "rungs": value.rungs},
+    )
+
+
+def hmc_posterior(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    *,
+    seed: int | np.random.Generator = 0,
+    n_samples: int = N_SAMPLES,
+    n_discarded: int = N_DISCARDED,
+    trajectory: float | None = None,
+    gram: Array | None = None,
+) -> SampledPosterior:
+    """Sample with Hybrid Monte Carlo as the paper does: one chain, 20,000 steps discarded and 20,000 kept."""
+    rng = np.random.default_rng(seed)
+    gram = problem.gram(hyperparameters) if gram is None else gram
+    target = Target(gram, problem.y, problem.penalties(hyperparameters.C), slack)
+    sampler = HMC(target, trajectory=trajectory, n_discarded=n_discarded)
+    state = sampler.warm_up(rng, sampler.init(rng))
+    recorder = GradientRecorder(problem, hyperparameters, target, n_chains=1, block=_HMC_BLOCK)
+    fixed = Precision(tolerance=np.inf, min_steps=n_samples, max_steps=n_samples)
+    state, collection = collect(sampler, rng, state, recorder, fixed)
+    prior = pivoted_gram(gram)
+    return _assemble(problem, hyperparameters, slack, prior, collection, None, state.step_size)
+
+
+def _begin(
+    sampler: ReferenceHMC, rng: np.random.Generator, start: SampledPosterior | Sites | None
+) -> ReferenceState:
+    state = sampler.init(rng)
+    return sampler.start(state.place, start.step_size) if isinstance(start, SampledPosterior) else state
+
+
+def _assemble(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    prior: PivotedGram,
+    collection: Collection,
+    sites: Sites | None,
+    step_size: float,
+) -> SampledPosterior:
+    rhat = max(split_rhat(series) for series in collection.terms)
+    steps, chains = collection.acceptance.shape
+    gradient = collection.gradient
+    return SampledPosterior(
+        problem=problem,
+        hyperparameters=hyperparameters,
+        latent_mean=collection.latent_mean,
+        latent_variance=collection.latent_variance,
+        gradient=gradient.gradient,
+        gradient_se=gradient.standard_error,
+        status=_status(rhat, collection),
+        diagnostics={
+            "rhat": rhat,
+            "effective_samples": gradient.effective_samples,
+            "acceptance": float(collection.acceptance.mean()),
+            "leapfrog_steps": collection.mean_leapfrog,
+            "step_size": step_size,
+            "steps": steps,
+            "chains": chains,
+        },
+        slack=slack,
+        prior=prior,
+        collection=collection,
+        sites=sites,
+        step_size=step_size,
+    )
+
+
+def _status(rhat: float, collection: Collection) -> Status:
+    if not np.isfinite(collection.gradient.gradient).all():
+        return Status(False, "the sampled evidence gradient is not finite")
+    if not rhat <= _MAX_RHAT:
+        return Status(False, f"the chains have not mixed (R-hat {rhat:.2f}): more steps or a smaller C·k0 help")
+    if not collection.precise:
+        error = float(np.linalg.norm(collection.gradient.standard_error))
+        steps = len(collection.acceptance)
+        return Status(
+            False, f"the evidence gradient's standard error was still {error:.1e} in norm after {steps} steps"
+        )
+    return CONVERGED

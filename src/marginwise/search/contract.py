@@ -1,0 +1,177 @@
+"""What a search is: where to look next, what to make of what was found, and when to end.
+
+A search never evaluates anything itself. It is asked for a position, told the point found there, and keeps
+what it knows in a state that only it can read; the one loop that asks and tells is in
+:mod:`marginwise.search.driver`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters, log_bounds
+from marginwise.status import CONVERGED, Status
+
+Vector = npt.NDArray[np.float64]
+State = TypeVar("State")
+
+#: A value on a bound may leave it by rounding on the way through exp and log.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The free logarithms of the hyperparameters and their bounds: the box that a search moves in.
+
+    Attributes
+    ----------
+    origin : array
+        All logarithms at the start, in the order of ``Hyperparameters.to_vector``; those that are not free
+        stay.
+    free : array of int
+        Indices into ``origin`` of the logarithms that a position holds.
+    lower, upper : arrays
+        Bounds of a position.
+    """
+
+    origin: Vector
+    free: npt.NDArray[np.intp]
+    lower: Vector
+    upper: Vector
+
+    @classmethod
+    def around(cls, start: Hyperparameters, *, fix_C: bool = False) -> Space:
+        """Return the space of hyperparameters with as many length scales as ``start``; C may be fixed."""
+        origin = start.to_vector()
+        lower, upper = log_bounds(len(start.length_scales))
+        free = np.arange(1 if fix_C else 0, len(origin))
+        outside = np.flatnonzero((origin < lower - _ROUNDING) | (origin > upper + _ROUNDING))
+        if outside.size:
+            i = outside[0]
+            allowed = f"a value between {np.exp(lower[i]):g} and {np.exp(upper[i]):g}, the bounds of every search"
+            raise InvalidInputError(f"start: {start.names[i]}", float(np.exp(origin[i])), allowed)
+        return cls(np.clip(origin, lower, upper), free, lower[free], upper[free])
+
+    @property
+    def size(self) -> int:
+        """Number of free logarithms."""
+        return len(self.free)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the free hyperparameters."""
+        names = Hyperparameters.from_vector(self.origin).names
+        return tuple(names[i] for i in self.free)
+
+    @property
+    def is_C(self) -> npt.NDArray[np.bool_]:
+        """Which entries of a position are log C (at most one)."""
+        return self.free == 0
+
+    @property
+    def is_length_scale(self) -> npt.NDArray[np.bool_]:
+        """Which entries of a position are logarithms of length scales."""
+        return self.free >= 3
+
+    @property
+    def start(self) -> Vector:
+        """The position of the hyperparameters that the space was made around."""
+        return self.origin[self.free]
+
+    def hyperparameters(self, position: Vector) -> Hyperparameters:
+        """Return the hyperparameters at a position."""
+        logs = self.origin.copy()
+        logs[self.free] = position
+        return Hyperparameters.from_vector(logs)
+
+    def clip(self, position: Vector) -> Vector:
+        """Return the nearest position within the bounds."""
+        return np.clip(position, self.lower, self.upper)
+
+    def projected(self, position: Vector, gradient: Vector) -> Vector:
+        """Return the gradient without the components that push a position out of the box."""
+        pushes_out = ((position <= self.lower) & (gradient < 0)) | ((position >= self.upper) & (gradient > 0))
+        return np.where(pushes_out, 0.0, gradient)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What was found at a position.
+
+    Attributes
+    ----------
+    position : array
+        Free logarithms of the hyperparameters.
+    value : float
+        The criterion; NaN where it has none.
+    score : float
+        What the search makes large: the criterion, its sign turned if smaller is better, plus log prior / n.
+    gradient : array or None
+        Derivatives of the score.
+    noise : array or None
+        Standard errors of ``gradient``, where it is estimated.
+    status : Status
+        Not ok when the criterion failed here: there is nothing else to read then.
+    """
+
+    position: Vector
+    value: float
+    score: float
+    gradient: Vector | None = None
+    noise: Vector | None = None
+    status: Status = CONVERGED
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What a search made of a point: whether it moved there, and its step sizes or learning rates now."""
+
+    accepted: bool
+    rates: Vector | None = None
+
+
+class Search(ABC, Generic[State]):
+    """A way to move. Subclasses are final frozen dataclasses of settings; what changes is in their states.
+
+    Each method is a function of its arguments alone (and of the draws from ``rng``): a search that is told
+    the same points again proposes the same positions again, which is how the driver continues one that was
+    killed.
+
+    Class attributes
+    ----------------
+    name : the name where a string is taken.
+    needs_value, needs_gradient : what a point must have for this search to use it.
+    """
+
+    name: ClassVar[str]
+    needs_value: ClassVar[bool]
+    needs_gradient: ClassVar[bool]
+
+    @abstractmethod
+    def init(self, space: Space, start: Point) -> State:
+        """Return the state of a search that begins at ``start``."""
+
+    @abstractmethod
+    def propose(self, state: State, rng: np.random.Generator) -> Vector:
+        """Return the position to look at next."""
+
+    @abstractmethod
+    def step(self, state: State, point: Point) -> tuple[State, Step]:
+        """Return the state after the proposed ``point`` was looked at, and what became of it."""
+
+    @abstractmethod
+    def terminate(self, state: State) -> Status | None:
+        """Return how the search ended, or None if it goes on."""
+
+
+def lacks(search: type[Search[Any]], point: Point) -> str:
+    """Return what ``point`` lacks for this kind of search: "value", "gradient" or nothing."""
+    if search.needs_value and np.isnan(point.score):
+        return "value"
+    return "gradient" if search.needs_gradient and point.gradient is None else ""

@@ -1,0 +1,234 @@
+"""The one loop of every search: it evaluates, checks, records, and decides when to end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.search.checkpoint import Checkpoint, to_point
+from marginwise.search.contract import Point, Search, Step, lacks
+from marginwise.search.held_out import HeldOut
+from marginwise.search.objective import Objective
+from marginwise.search.registry import choose_search, require_suitable
+from marginwise.search.trace import Record, Trace
+from marginwise.status import Status
+
+Vector = npt.NDArray[np.float64]
+
+#: Called with each new record; the search ends if it returns True.
+Callback = Callable[[Record], bool | None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so."""
+
+    max_evaluations: int | None = None
+    max_seconds: float | None = None
+    stop: Callable[[], bool] | None = None
+
+    def reached(self, evaluations: int, seconds: float) -> Status | None:
+        """Return which limit has been reached, if any."""
+        if self.max_evaluations is not None and evaluations >= self.max_evaluations:
+            return Status(False, f"the budget of {self.max_evaluations} evaluations is used up")
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            return Status(False, f"the budget of {self.max_seconds:g} seconds is used up")
+        return INTERRUPTED if self.stop is not None and self.stop() else None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One search from one start.
+
+    Attributes
+    ----------
+    hyperparameters : Hyperparameters
+        The best found.
+    value, score : float
+        The criterion there, and what the search made large: the criterion (negative if smaller is better) and
+        the prior.
+    trace : Trace
+        Every evaluation.
+    status : Status
+        How it ended.
+    start : Hyperparameters
+        Where it began.
+    errors : dict
+        Held-out errors at ``hyperparameters``, by name.
+    """
+
+    hyperparameters: Hyperparameters
+    value: float
+    score: float
+    trace: Trace
+    status: Status
+    start: Hyperparameters
+    errors: dict[str, float]
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.status.message.startswith(INTERRUPTED.message)
+
+
+INTERRUPTED = Status(False, "interrupted; this is the best so far")
+
+
+def drive(
+    objective: Objective,
+    search: Search[Any] | None,
+    rng: np.random.Generator,
+    *,
+    limits: Limits,
+    held_out: HeldOut | None = None,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+) -> Run:
+    """Run a search from the start of its space to its end; None chooses one that suits the criterion.
+
+    A run with a checkpoint first goes through what is logged there, and is then where it was when it stopped.
+    Callbacks are not told of that part again.
+    """
+    loop = _Loop(objective, search, rng, held_out, callbacks, checkpoint)
+    status = None
+    try:
+        while status is None:
+            status = limits.reached(len(loop.trace), loop.seconds)
+            if status is None:
+                status = loop.advance()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    return loop.result(status)
+
+
+class _Loop:
+    """One run under way. All that it does follows from what it was made with and from what it was told."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        search: Search[Any] | None,
+        rng: np.random.Generator,
+        held_out: HeldOut | None,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        self.objective, self.search, self.rng = objective, search, rng
+        self.held_out, self.callbacks, self.checkpoint = held_out, callbacks, checkpoint
+        self.trace = Trace(objective.space.names)
+        self.state: Any = None
+        self.warm_start: Any = None
+        self.began = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on this run, with that before it was continued."""
+        return time.perf_counter() - self.began
+
+    def advance(self) -> Status | None:
+        """Make one evaluation and all that follows from it; return how the run ended, if it did."""
+        logged = self.checkpoint.entries if self.checkpoint else []
+        is_new = len(self.trace) >= len(logged)
+        if is_new:
+            self._look()
+        else:
+            self._go_over(logged[len(self.trace)])
+        return self._ended(callback(self.trace[-1]) is True for callback in self.callbacks if is_new)
+
+    def result(self, status: Status) -> Run:
+        """Return the run as it is now."""
+        space = self.objective.space
+        start = space.hyperparameters(space.start)
+        best = self.trace.best(self.held_out.stops if self.held_out else None)
+        if best is None:
+            return Run(start, np.nan, np.nan, self.trace, status, start, {})
+        remarks = [status.message, *self._failures(), *self._bounds_met(best.point.position)]
+        status = Status(status.ok, "; ".join(remarks))
+        return Run(best.hyperparameters, best.point.value, best.point.score, self.trace, status, start, best.errors)
+
+    def _ended(self, wishes: Iterable[bool]) -> Status | None:
+        """Return how the run ended, if it did; ``wishes`` are those of the callbacks, all of which are asked."""
+        stop = any(list(wishes))
+        if self.search is None or self.state is None:
+            return Status(False, f"the criterion failed at the start: {self.trace[0].point.status.message}")
+        ended = self.search.terminate(self.state)
+        if ended is None and self.held_out is not None:
+            ended = self.held_out.ended(self.trace)
+        return Status(True, "stopped by a callback") if ended is None and stop else ended
+
+    def _look(self) -> None:
+        """Evaluate the next position."""
+        point, warm_start = self.objective.evaluate(self._next_position(), self.warm_start)
+        point = self._checked(point)
+        step = self._judge(point)
+        hyperparameters = self.objective.space.hyperparameters(point.position)
+        errors = self.held_out.errors(hyperparameters) if self.held_out and step.accepted else {}
+        record = Record(len(self.trace), hyperparameters, point, step, self.seconds, errors)
+        if self.checkpoint:
+            self.checkpoint.append(record, warm_start)
+        self.trace.append(record)
+        if step.accepted:
+            self.warm_start = warm_start
+
+    def _go_over(self, entry: dict[str, Any]) -> None:
+        """Take the next position as it was evaluated before the run stopped."""
+        assert self.checkpoint is not None
+        position, point, seconds = self._next_position(), to_point(entry), entry["seconds"]
+        if not np.array_equal(position, point.position):
+            raise self.checkpoint.refuse(f"its evaluation {len(self.trace)} was made elsewhere")
+        step = self._judge(point)
+        hyperparameters = self.objective.space.hyperparameters(position)
+        self.trace.append(Record(len(self.trace), hyperparameters, point, step, seconds, entry["errors"]))
+        if len(self.trace) == len(self.checkpoint.entries):
+            self.began = time.perf_counter() - seconds
+            if self.trace.accepted:
+                self.warm_start = self.checkpoint.state(self.trace.accepted[-1].index)
+
+    def _next_position(self) -> Vector:
+        if self.search is None or not len(self.trace):
+            return self.objective.space.start
+        return self.search.propose(self.state, self.rng)
+
+    def _checked(self, point: Point) -> Point:
+        """Return the point, as a failure if it lacks what the search has had from the start."""
+        lacking = lacks(type(self.search), point) if self.search is not None and len(self.trace) else ""
+        if point.status.ok and lacking:
+            return Point(point.position, np.nan, np.nan, status=Status(False, f"the criterion gave no {lacking}"))
+        return point
+
+    def _judge(self, point: Point) -> Step:
+        """Return what the search makes of a point; the first begins it, unless the criterion failed there."""
+        if len(self.trace):
+            assert self.search is not None
+            self.state, step = self.search.step(self.state, point)
+            return step
+        if not point.status.ok:
+            return Step(False)
+        if self.search is None:
+            self.search = choose_search(point, smooth=self.objective.criterion.smooth)
+        require_suitable(self.search, point)
+        self.state = self.search.init(self.objective.space, point)
+        return Step(True)
+
+    def _failures(self) -> list[str]:
+        failures = self.trace.failures
+        if not failures:
+            return []
+        last = failures[-1].point.status.message
+        return [f"the criterion failed at {len(failures)} of {len(self.trace)} points (the last time: {last})"]
+
+    def _bounds_met(self, position: Vector) -> list[str]:
+        space = self.objective.space
+        sides = (("lower", position <= space.lower), ("upper", position >= space.upper))
+        return [
+            f"{name} is at its {side} bound"
+            for side, met in sides
+            for name, is_met in zip(space.names, met, strict=True)
+            if is_met
+        ]

@@ -1,0 +1,70 @@
+"""Errors on data that the criterion does not see, and early stopping by them (section overfitting)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise import kernel
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import Problem
+from marginwise.search.trace import Trace
+from marginwise.slack import Slack
+from marginwise.solve import solve_problem
+from marginwise.status import Status
+
+#: The name of the set that stops a search; errors on all others are recorded only.
+VALIDATION = "validation"
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Sets of examples on which the SVM's error is measured wherever a search moves to.
+
+    Attributes
+    ----------
+    problem, slack : Problem, Slack
+        What the SVM is trained with.
+    sets : dict of Problem
+        The held-out examples by name.
+    patience : int
+        The search ends when the error on the set "validation" has not fallen for so many moves.
+    """
+
+    problem: Problem
+    slack: Slack
+    sets: dict[str, Problem] = field(default_factory=dict)
+    patience: int = 10
+
+    @property
+    def stops(self) -> str | None:
+        """The name of the set that stops the search, if there is one."""
+        return VALIDATION if VALIDATION in self.sets else None
+
+    def errors(self, hyperparameters: Hyperparameters) -> dict[str, float]:
+        """Return the fraction of wrong labels on each set."""
+        if not self.sets:
+            return {}
+        solution = solve_problem(self.problem, hyperparameters, self.slack)
+        rows = solution.support
+        weights = self.problem.y[rows] * solution.alpha[rows]
+        return {
+            name: _error(held, kernel.cross_gram(held.X, self.problem.X[rows], hyperparameters) @ weights)
+            for name, held in self.sets.items()
+        }
+
+    def ended(self, trace: Trace) -> Status | None:
+        """Return that the search is to end, if the validation error has not fallen for long enough."""
+        if not self.stops or not trace[-1].step.accepted:
+            return None
+        errors = [record.errors[VALIDATION] for record in trace.accepted]
+        since = len(errors) - 1 - int(np.argmin(errors))
+        if since < self.patience:
+            return None
+        return Status(True, f"stopped early: the validation error has not fallen for {since} moves")
+
+
+def _error(held: Problem, latent: npt.NDArray[np.float64]) -> float:
+    return float(np.average(held.y * latent <= 0.0, weights=held.weights))

@@ -1,0 +1,74 @@
+"""The function that a search climbs: a criterion on a problem, and a prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.priors import Prior
+from marginwise.problem import Problem
+from marginwise.search.contract import Point, Space
+from marginwise.status import Status
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """score = ±criterion + log prior / n as a function of the position in a space; larger is better."""
+
+    criterion: Criterion
+    problem: Problem
+    space: Space
+    prior: Prior | None = None
+
+    def evaluate(self, position: Vector, state: Any = None) -> tuple[Point, Any]:
+        """Return the point at ``position`` and what the next evaluation near by can be started from."""
+        hyperparameters = self.space.hyperparameters(position)
+        try:
+            evaluation = self.criterion.evaluate(self.problem, hyperparameters, state)
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            return self._failed(position, f"{type(error).__name__}: {error}"), None
+        failure = _failure(evaluation)
+        if failure:
+            return self._failed(position, failure), None
+        sign = self.criterion.sign
+        log_prior, log_prior_gradient = self._prior(hyperparameters)
+        gradient, noise = evaluation.gradient, evaluation.info.get("gradient_se")
+        return Point(
+            position=position,
+            value=float(evaluation.value),
+            score=sign * float(evaluation.value) + log_prior,
+            gradient=None if gradient is None else (sign * gradient + log_prior_gradient)[self.space.free],
+            noise=None if noise is None else np.asarray(noise, dtype=float)[self.space.free],
+        ), evaluation.state
+
+    def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Vector]:
+        """Return log prior / n and its gradient; n is the sum of the weights, which count repetitions."""
+        if self.prior is None:
+            return 0.0, np.zeros(3 + len(hyperparameters.length_scales))
+        value, gradient = self.prior.log_density(hyperparameters, self.problem.X.shape[1])
+        n = self.problem.weights.sum()
+        return float(value / n), gradient / n
+
+    def _failed(self, position: Vector, reason: str) -> Point:
+        return Point(position, np.nan, np.nan, status=Status(False, reason))
+
+
+def _failure(evaluation: Evaluation) -> str:
+    """Return why an evaluation is of no use, or an empty string.
+
+    A value of NaN alone is no failure: some criteria have nothing but a gradient.
+    """
+    if not evaluation.status.ok:
+        return evaluation.status.message
+    if evaluation.gradient is not None and not np.isfinite(evaluation.gradient).all():
+        return "the gradient is not finite"
+    if np.isinf(evaluation.value) or (np.isnan(evaluation.value) and evaluation.gradient is None):
+        return f"the value is {evaluation.value}"
+    return ""

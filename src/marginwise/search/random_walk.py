@@ -1,0 +1,98 @@
+"""The greedy random walk, "zero temperature Monte Carlo", section ztmc of Gold & Sollich (2003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.status import Status
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class WalkState:
+    """Where the walk is, how far it steps, whose turn it is, and its score after each of the last sweeps."""
+
+    space: Space
+    position: Vector
+    score: float
+    sizes: Vector
+    turn: int
+    past_scores: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class RandomWalk(Search[WalkState]):
+    """Add a normal step to one hyperparameter after the other, and move if and only if the score is better.
+
+    Steps are in the logarithms of the kernel parameters and in C itself. Each has its own size, which grows
+    when it is accepted and shrinks by the same factor when it is not: in balance half the steps are accepted.
+    Half is also the most that a smooth score allows, one of two directions being wrong, so sizes follow the
+    distance to the optimum downwards. The walk ends when all steps are small, or when the last sweeps have
+    gained very little.
+
+    Parameters
+    ----------
+    first_step : float
+        Standard deviation of the first steps.
+    factor : float
+        By which a step's size is multiplied or divided.
+    largest_step : float
+        Beyond this a step's size does not grow.
+    step_tolerance : float
+        The walk ends when every step is below this.
+    gain_tolerance, sweeps : float, int
+        The walk ends when so many sweeps over all hyperparameters have raised the score by no more than this.
+    """
+
+    name: ClassVar[str] = "random-walk"
+    needs_value: ClassVar[bool] = True
+    needs_gradient: ClassVar[bool] = False
+
+    first_step: float = 0.3
+    factor: float = 1.15
+    largest_step: float = 3.0
+    step_tolerance: float = 1e-3
+    gain_tolerance: float = 1e-6
+    sweeps: int = 20
+
+    def init(self, space: Space, start: Point) -> WalkState:
+        sizes = np.full(space.size, self.first_step)
+        return WalkState(space, start.position, start.score, sizes, turn=0, past_scores=(start.score,))
+
+    def propose(self, state: WalkState, rng: np.random.Generator) -> Vector:
+        space, i = state.space, state.turn
+        here, move = state.position[i], state.sizes[i] * rng.standard_normal()
+        # On a bound a step outwards would stay where it is and be evaluated in vain: it is turned inwards.
+        if (here <= space.lower[i] and move < 0) or (here >= space.upper[i] and move > 0):
+            move = -move
+        position = state.position.copy()
+        if space.is_C[i]:
+            position[i] = np.log(max(np.exp(here) + move, np.exp(space.lower[i])))
+        else:
+            position[i] = here + move
+        return space.clip(position)
+
+    def step(self, state: WalkState, point: Point) -> tuple[WalkState, Step]:
+        accepted = point.status.ok and point.score > state.score
+        sizes = state.sizes.copy()
+        sizes[state.turn] *= self.factor if accepted else 1.0 / self.factor
+        sizes = np.minimum(sizes, self.largest_step)
+        position, score = (point.position, point.score) if accepted else (state.position, state.score)
+        turn, past_scores = state.turn + 1, state.past_scores
+        if turn == state.space.size:
+            turn, past_scores = 0, (*past_scores, score)[-self.sweeps - 1 :]
+        return WalkState(state.space, position, score, sizes, turn, past_scores), Step(accepted, sizes)
+
+    def terminate(self, state: WalkState) -> Status | None:
+        if state.sizes.max() < self.step_tolerance:
+            return Status(True, f"converged: every step is below {self.step_tolerance:g}")
+        full = len(state.past_scores) > self.sweeps
+        if full and state.turn == 0 and state.score - state.past_scores[0] <= self.gain_tolerance:
+            return Status(True, f"converged: {self.sweeps} sweeps gained no more than {self.gain_tolerance:g}")
+        return None

@@ -1,0 +1,171 @@
+"""Many searches from different starts, one after the other or side by side, with the same result."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from marginwise.search.checkpoint import Checkpoint
+from marginwise.search.contract import Search
+from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
+from marginwise.search.fingerprint import fingerprint
+from marginwise.search.held_out import HeldOut
+from marginwise.search.objective import Objective
+from marginwise.search.progress import Bar
+from marginwise.status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One search to run, and all it needs: it can be sent to another process and gives the same run there.
+
+    ``number`` tells the searches of one call apart: each has random numbers and a checkpoint of its own.
+    """
+
+    objective: Objective
+    search: Search[Any] | None
+    seed: int
+    limits: Limits
+    held_out: HeldOut
+    callbacks: tuple[Callback, ...] = ()
+    directory: Path | None = None
+    number: int = 0
+
+    def generator(self, purpose: Literal["start", "search"]) -> np.random.Generator:
+        """Return the random numbers of this task for one purpose, the same whenever they are asked for."""
+        key = (self.number, ("start", "search").index(purpose))
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that the run depends on but its budget, to tell whether a checkpoint is its own."""
+        objective = self.objective
+        problem, space = objective.problem, objective.space
+        return {
+            "marginwise": version("marginwise"),
+            "data": fingerprint([problem.X, problem.y, problem.weights]),
+            "criterion": fingerprint(objective.criterion),
+            "prior": fingerprint(objective.prior),
+            "search": "auto" if self.search is None else fingerprint(self.search),
+            "start": space.origin.tolist(),
+            "bounds": [space.lower.tolist(), space.upper.tolist()],
+            "held-out data": fingerprint({name: [held.X, held.y] for name, held in self.held_out.sets.items()}),
+            "patience": self.held_out.patience if self.held_out.stops else None,
+            "seed": self.seed,
+            "number": self.number,
+        }
+
+    def run(self) -> Run:
+        """Run the search, continuing it if its directory holds its beginning."""
+        if self.directory is None:
+            return self._drive(None)
+        with closing(Checkpoint(self.directory, self.number, self.settings())) as checkpoint:
+            return self._drive(checkpoint)
+
+    def _drive(self, checkpoint: Checkpoint | None) -> Run:
+        return drive(
+            self.objective,
+            self.search,
+            self.generator("search"),
+            limits=self.limits,
+            held_out=self.held_out,
+            callbacks=self.callbacks,
+            checkpoint=checkpoint,
+        )
+
+
+def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: Bar | None = None) -> list[Run]:
+    """Run all tasks on ``n_jobs`` processes and return the runs in order.
+
+    When there are several, each uses one thread for linear algebra, whatever ``n_jobs``: more threads add
+    numbers in another order, and the last digits would depend on the number of processes. After Ctrl-C the
+    runs under way return the best they have, and those that have not begun return their starts.
+    """
+    workers = min(effective_n_jobs(n_jobs), len(tasks))
+    if bar is not None and workers == 1:
+        tasks = [replace(task, callbacks=(*task.callbacks, bar.on_record)) for task in tasks]
+    runs = []
+    with threadpool_limits(1) if len(tasks) > 1 else nullcontext():
+        for run in _side_by_side(tasks, workers) if workers > 1 else _one_by_one(tasks):
+            runs.append(run)
+            if bar is not None:
+                bar.on_run(run)
+    return runs
+
+
+def best_run(runs: Sequence[Run], by: str | None = None) -> Run:
+    """Return the run with the best score, or with the smallest held-out error of the name ``by``.
+
+    Runs without a score (the criterion has only a gradient) can't be compared: the first that converged is
+    kept.
+    """
+    found = [run for run in runs if run.trace.accepted]
+    if not found:
+        return runs[0]
+    if by is not None:
+        return min(found, key=lambda run: run.errors[by])
+    if np.isnan(found[0].score):
+        return next((run for run in found if run.status.ok), found[0])
+    return max(found, key=lambda run: run.score)
+
+
+def overall_status(runs: Sequence[Run], best: Run) -> Status:
+    """Return how the best run ended, unless Ctrl-C kept others from coming as far."""
+    if any(run.was_interrupted for run in runs) and not best.was_interrupted:
+        return Status(False, f"{INTERRUPTED.message}; the best search had {best.status.message}")
+    return best.status
+
+
+def _one_by_one(tasks: Sequence[Task]) -> Iterator[Run]:
+    interrupted = False
+    for task in tasks:
+        if interrupted:
+            task = replace(task, limits=replace(task.limits, stop=lambda: True))
+        run = task.run()
+        interrupted = interrupted or run.was_interrupted
+        yield run
+
+
+def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
+    with _flag_on_interrupt() as flag:
+        limited = [replace(task, limits=replace(task.limits, stop=flag.exists)) for task in tasks]
+        yield from Parallel(n_jobs=workers, return_as="generator")(delayed(_run_in_worker)(task) for task in limited)
+
+
+def _run_in_worker(task: Task) -> Run:
+    # Ctrl-C reaches all processes of a terminal; here the main one passes it on, so that no run is lost.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with threadpool_limits(1):
+        return task.run()
+
+
+@contextmanager
+def _flag_on_interrupt() -> Iterator[Path]:
+    """Yield a path at which Ctrl-C makes a file appear; pressing it again interrupts as usual."""
+    with tempfile.TemporaryDirectory() as directory:
+        flag = Path(directory) / "interrupted"
+        if threading.current_thread() is not threading.main_thread():
+            yield flag
+            return
+
+        def raise_flag(number: int, frame: object) -> None:
+            if flag.exists():
+                raise KeyboardInterrupt
+            flag.touch()
+
+        previous = signal.signal(signal.SIGINT, raise_flag)
+        try:
+            yield flag
+        finally:
+            signal.signal(signal.SIGINT, previous)

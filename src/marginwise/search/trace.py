@@ -1,0 +1,134 @@
+"""The record of a search: every evaluation, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import MarginwiseError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.search.contract import Point, Step
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One evaluation: where, what was found, what the search made of it, and how long all of it has taken.
+
+    ``errors`` holds held-out errors by name; they are measured where the search moved to, and missing
+    elsewhere.
+    """
+
+    index: int
+    hyperparameters: Hyperparameters
+    point: Point
+    step: Step
+    seconds: float
+    errors: dict[str, float] = field(default_factory=dict)
+
+
+class Trace:
+    """All records of one search, in order. Iterate over them, or take columns with :meth:`to_arrays`."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self._records: list[Record] = []
+
+    def append(self, record: Record) -> None:
+        """Add the record of one more evaluation."""
+        self._records.append(record)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __getitem__(self, index: int) -> Record:
+        return self._records[index]
+
+    @property
+    def accepted(self) -> list[Record]:
+        """The records of the points that the search moved to: its path."""
+        return [record for record in self._records if record.step.accepted]
+
+    @property
+    def failures(self) -> list[Record]:
+        """The records of the points at which the criterion failed."""
+        return [record for record in self._records if not record.point.status.ok]
+
+    def best(self, error: str | None = None) -> Record | None:
+        """Return the record to keep: the path's best score, its end if there are no scores, or its least ``error``.
+
+        The first of equals is kept. None if the search never found a point at which the criterion works.
+        """
+        path = self.accepted
+        if not path:
+            return None
+        if error is not None:
+            return min(path, key=lambda record: record.errors[error])
+        if np.isnan(path[-1].point.score):
+            return path[-1]
+        return max(path, key=lambda record: record.point.score)
+
+    def oracle_minimum(self, error: str = "test") -> Record:
+        """Return the record with the smallest held-out error along the path: an oracle, not a way to choose.
+
+        This is the minimum that table (results) of Gold & Sollich (2003) gives beside the final error. It
+        looks at the test labels, so it bounds what early stopping could reach (section overfitting) and
+        estimates nothing.
+        """
+        record = self.best(error)
+        if record is None or error not in record.errors:
+            raise MarginwiseError(f"no {error} error was recorded; give {error}=(X, y) to the search")
+        return record
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return the table as columns by name.
+
+        The free hyperparameters by their names; ``value`` of the criterion; ``score``, which the search makes
+        large; ``accepted``; ``failure``, a message or empty; ``seconds`` since the start; for each
+        hyperparameter ``gradient_…`` of the score, ``noise_…`` (its standard error) and ``rate_…`` (step size
+        or learning rate), as far as there are any; and the held-out errors, NaN where they were not measured.
+        """
+        points = [record.point for record in self._records]
+        positions = np.array([point.position for point in points]).reshape(len(points), len(self.names))
+        table: dict[str, Array] = dict(zip(self.names, np.exp(positions).T, strict=True))
+        table["value"] = np.array([point.value for point in points])
+        table["score"] = np.array([point.score for point in points])
+        table["accepted"] = np.array([record.step.accepted for record in self._records], dtype=bool)
+        table["failure"] = np.array([_failure(point) for point in points], dtype=object)
+        table["seconds"] = np.array([record.seconds for record in self._records])
+        table |= self._columns("gradient", [point.gradient for point in points])
+        table |= self._columns("noise", [point.noise for point in points])
+        table |= self._columns("rate", [record.step.rates for record in self._records])
+        for name in sorted({name for record in self._records for name in record.errors}):
+            table[f"{name}_error"] = np.array([record.errors.get(name, np.nan) for record in self._records])
+        return table
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the table of :meth:`to_arrays` as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise MarginwiseError("to_frame needs pandas (pip install pandas); to_arrays does not") from None
+        return pandas.DataFrame(self.to_arrays())
+
+    def _columns(self, prefix: str, rows: list[Any]) -> dict[str, Array]:
+        if all(row is None for row in rows):
+            return {}
+        nothing = np.full(len(self.names), np.nan)
+        matrix = np.array([nothing if row is None else row for row in rows])
+        return {f"{prefix}_{name}": matrix[:, i] for i, name in enumerate(self.names)}
+
+
+def _failure(point: Point) -> str:
+    return "" if point.status.ok else point.status.message

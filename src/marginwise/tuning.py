@@ -1,0 +1,295 @@
+"""Tune the hyperparameters of an SVM: the one entry that brings criteria and searches together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.criteria import Criterion, as_criterion
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
+from marginwise.priors import Prior
+from marginwise.problem import Problem, as_problem
+from marginwise.search.checkpoint import recorded_settings
+from marginwise.search.contract import Search, Space
+from marginwise.search.driver import Callback, Limits, Run
+from marginwise.search.held_out import VALIDATION, HeldOut
+from marginwise.search.line import LineScan, scan
+from marginwise.search.objective import Objective
+from marginwise.search.progress import progress_bar
+from marginwise.search.registry import as_search
+from marginwise.search.restarts import Task, best_run, overall_status, run_all
+from marginwise.search.trace import Trace
+from marginwise.slack import Slack
+from marginwise.status import Status
+
+#: Far more than any search needs to converge; a guard against one that never does.
+MAX_EVALUATIONS = 20_000
+
+LabelledData = tuple[npt.ArrayLike, npt.ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What a search, or the best of several, has found.
+
+    Attributes
+    ----------
+    hyperparameters : Hyperparameters
+        The best found: by the criterion and the prior, or by the validation error if a validation set was
+        given.
+    value : float
+        The criterion there; NaN for criteria that have only a gradient.
+    trace : Trace
+        Every evaluation of the search that found it.
+    status : Status
+        How that search ended.
+    restarts : tuple of Run
+        All searches, in the order of their starts.
+    """
+
+    hyperparameters: Hyperparameters
+    value: float
+    trace: Trace
+    status: Status
+    restarts: tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """How much freedom the length scales had (``spread`` 0: there was one), and the tuning with it."""
+
+    spread: float
+    tuning: Tuning
+
+
+def tune(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    criterion: Criterion | str,
+    slack: Slack | str | None = None,
+    *,
+    search: Search[Any] | str = "auto",
+    start: Hyperparameters | Sequence[float] | None = None,
+    isotropic: bool | None = None,
+    prior: Prior | None = None,
+    restarts: int = 0,
+    random_state: int | None = None,
+    n_jobs: int | None = 1,
+    max_evaluations: int | None = MAX_EVALUATIONS,
+    max_seconds: float | None = None,
+    checkpoint: str | Path | None = None,
+    validation: LabelledData | None = None,
+    patience: int = 10,
+    test: LabelledData | None = None,
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+) -> Tuning:
+    """Move the hyperparameters until the criterion stops improving.
+
+    Parameters
+    ----------
+    X, y : array-like
+        Inputs of shape (n, d), and labels -1 or +1.
+    criterion : Criterion or str
+        What to optimise.
+    slack : Slack or str, optional
+        "linear" or "quadratic"; by default the first that the criterion is defined for.
+    search : Search or str
+        "quasi-newton", "gradient-ascent" (needs no value), "nelder-mead" (needs no gradient), "random-walk"
+        (the same, after the paper), or "auto": the first of these that the criterion allows.
+    start : Hyperparameters or sequence (C, k0, koff, l_1 … l_d), optional
+        Where to begin; by default the mean of the prior, or without one the paper's fixed start.
+    isotropic : bool, optional
+        Whether one length scale serves all inputs; by default as in ``start``, and otherwise not.
+    prior : Prior, optional
+        Its logarithm, divided by n, is added to the criterion.
+    restarts : int
+        Number of further searches from random starts; the best is kept and all are reported.
+    random_state : int, optional
+        Seed of the random starts and walks.
+    n_jobs : int, optional
+        Number of processes for the searches; the result does not depend on it.
+    max_evaluations, max_seconds : int, float, optional
+        Budget of each search.
+    checkpoint : path, optional
+        A directory in which the searches are recorded as they go. If it holds the beginning of the same
+        searches, they are continued, and end as if they had never stopped; the budget may differ.
+    validation : (X, y), optional
+        Early stopping: a search ends when the SVM's error on these examples has not fallen for ``patience``
+        moves, and its hyperparameters are those with the smallest error.
+    test : (X, y), optional
+        Examples on which the SVM's error is recorded in the trace, to no effect on the result.
+    callbacks : sequence of callables
+        Called with each new :class:`~marginwise.search.Record`; one that returns True ends the search. With
+        several processes they are called in those.
+    progress : bool, optional
+        Whether to draw a progress bar; by default on terminals if rich is installed.
+    sample_weight : array-like, optional
+        Positive weights; weight 2 is the same as the row given twice.
+    """
+    problem = as_problem(X, y, sample_weight)
+    chosen = as_criterion(criterion, slack)
+    if restarts < 0:
+        raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")
+    directory = None if checkpoint is None else _directory(checkpoint)
+    first = Task(
+        objective=Objective(chosen, problem, _space(chosen, _start(start, problem, isotropic, prior)), prior),
+        search=as_search(search),
+        seed=_entropy(random_state, directory),
+        limits=Limits(max_evaluations, max_seconds),
+        held_out=_held_out(problem, chosen.slack, {VALIDATION: validation, "test": test}, patience),
+        callbacks=tuple(callbacks),
+        directory=directory,
+    )
+    tasks = [first, *(_restart(first, number) for number in range(1, 1 + restarts))]
+    with progress_bar(progress, chosen.name, n_runs=len(tasks), max_evaluations=max_evaluations) as bar:
+        runs = run_all(tasks, n_jobs, bar)
+    best = best_run(runs, by=first.held_out.stops)
+    return Tuning(best.hyperparameters, best.value, best.trace, overall_status(runs, best), tuple(runs))
+
+
+def ladder(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    criterion: Criterion | str,
+    slack: Slack | str | None = None,
+    *,
+    spreads: Sequence[float] = (0.0, 0.1, 0.3, 1.0, 3.0),
+    prior: Prior | None = None,
+    checkpoint: str | Path | None = None,
+    **options: Any,
+) -> tuple[Rung, ...]:
+    """Tune under priors that give the length scales more and more freedom.
+
+    The first search is for one length scale, whether or not 0 is among ``spreads``; the others begin at its
+    result. The criterion cannot choose among the rungs, since it only improves with more freedom: that takes
+    held-out data.
+
+    Parameters
+    ----------
+    spreads : sequence of float
+        Standard deviations s of ln l_a around a shared ln l, see :class:`~marginwise.priors.Prior`; 0 is one
+        length scale.
+    prior : Prior, optional
+        Its ``spread`` is replaced by each of ``spreads``.
+    checkpoint : path, optional
+        A directory, with one inside for each rung.
+    options
+        Any other argument of :func:`tune`. Restarts are made for the first search only.
+    """
+    base = Prior() if prior is None else prior
+    wrong = [s for s in spreads if not s >= 0]
+    if wrong:
+        raise InvalidInputError("spreads", wrong[0], "standard deviations, 0 for one length scale")
+
+    def place(spread: float) -> Path | None:
+        return None if checkpoint is None else Path(checkpoint) / f"spread-{spread:g}"
+
+    shared = tune(X, y, criterion, slack, prior=base, isotropic=True, checkpoint=place(0.0), **options)
+    options = {**options, "start": shared.hyperparameters, "restarts": 0, "isotropic": False}
+    rungs = []
+    for spread in spreads:
+        if spread > 0:
+            under = replace(base, spread=float(spread))
+            tuning = tune(X, y, criterion, slack, prior=under, checkpoint=place(spread), **options)
+        else:
+            tuning = shared
+        rungs.append(Rung(float(spread), tuning))
+    return tuple(rungs)
+
+
+def scan_line(
+    criteria: Criterion | str | Sequence[Criterion | str],
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    start: Hyperparameters,
+    end: Hyperparameters,
+    slack: Slack | str | None = None,
+    *,
+    n_points: int = 41,
+    sample_weight: npt.ArrayLike | None = None,
+) -> LineScan:
+    """Evaluate one or several criteria along the segment between two settings of the hyperparameters.
+
+    Two optima are genuine if the criterion gets worse in between: see
+    :meth:`~marginwise.search.LineScan.barrier`.
+    """
+    several = [criteria] if isinstance(criteria, (str, Criterion)) else list(criteria)
+    objects = [as_criterion(criterion, slack) for criterion in several]
+    return scan(objects, as_problem(X, y, sample_weight), start, end, n_points)
+
+
+def _start(
+    start: Hyperparameters | Sequence[float] | None,
+    problem: Problem,
+    isotropic: bool | None,
+    prior: Prior | None,
+) -> Hyperparameters:
+    """Return where the first search begins, with one length scale or one for each input."""
+    d = problem.X.shape[1]
+    if start is None:
+        return paper_start(d, isotropic=bool(isotropic)) if prior is None else prior.mean(d, isotropic=bool(isotropic))
+    given = Hyperparameters.from_values(start)
+    given.scales_for(d)  # says how many there must be
+    if isotropic is None or isotropic == given.is_isotropic:
+        return given
+    if isotropic:
+        raise InvalidInputError("start", start, "one length scale, because isotropic is True")
+    return given.as_ard(d)
+
+
+def _space(criterion: Criterion, start: Hyperparameters) -> Space:
+    """Return the space to search. Where only C·K counts, C is 1 and the start's C is in the kernel."""
+    if not criterion.scale_free:
+        return Space.around(start)
+    C = start.C
+    return Space.around(Hyperparameters(1.0, C * start.k0, C * start.koff, start.length_scales), fix_C=True)
+
+
+def _restart(first: Task, number: int) -> Task:
+    """Return the search from a random start."""
+    task = replace(first, number=number)
+    objective = task.objective
+    isotropic = objective.space.hyperparameters(objective.space.start).is_isotropic
+    start = random_start(objective.problem.X.shape[1], task.generator("start"), isotropic=isotropic)
+    return replace(task, objective=replace(objective, space=_space(objective.criterion, start)))
+
+
+def _held_out(problem: Problem, slack: Slack, sets: dict[str, LabelledData | None], patience: int) -> HeldOut:
+    if patience < 1:
+        raise InvalidInputError("patience", patience, "at least 1 move")
+    checked = {name: as_problem(*data) for name, data in sets.items() if data is not None}
+    for name, held in checked.items():
+        if held.X.shape[1] != problem.X.shape[1]:
+            raise InvalidInputError(
+                name, f"{held.X.shape[1]} columns", f"{problem.X.shape[1]} columns, as many as X has"
+            )
+    return HeldOut(problem, slack, checked, patience)
+
+
+def _directory(checkpoint: str | Path) -> Path:
+    directory = Path(checkpoint)
+    if directory.exists() and not directory.is_dir():
+        raise InvalidInputError("checkpoint", str(checkpoint), "a directory, or a path where one can be made")
+    return directory
+
+
+def _entropy(random_state: int | None, directory: Path | None) -> int:
+    """Return the seed: the one given, that of the searches to be continued, or a new one."""
+    if random_state is not None:
+        if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+            raise InvalidInputError("random_state", random_state, "an integer that is not negative, or None")
+        return int(random_state)
+    recorded = recorded_settings(directory) if directory is not None else None
+    if recorded is not None and "seed" in recorded:
+        return int(recorded["seed"])
+    fresh = np.random.SeedSequence().entropy
+    assert isinstance(fresh, int)
+    return fresh

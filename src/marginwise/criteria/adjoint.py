@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.criteria.factor import factorise
-from marginwise.criteria.training import Trained
+from marginwise.criteria.training import Trained, principal_block
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
@@ -50,12 +50,10 @@ def solution_cotangent(trained: Trained, beta_bar: Array) -> SolutionCotangent:
     solution, beta = trained.solution, trained.signed_alpha
     quadratic = trained.slack.power == 2
     free = solution.support if quadratic else solution.marginal
-    block = trained.support_gram
+    block = trained.support_gram if quadratic else principal_block(trained.support_gram, trained.marginal_in_support)
+    block = block.copy()
     if quadratic:
-        block = block + np.diag(1.0 / trained.penalties[free])
-    elif len(free) < len(solution.support):
-        inside = trained.marginal_in_support
-        block = block.take(inside, axis=0).take(inside, axis=1)
+        block[np.diag_indices_from(block)] += 1.0 / trained.penalties[free]
     factor = factorise(block)
     if factor is None or factor.reciprocal_condition < _SINGULAR:
         return SolutionCotangent(np.zeros_like(beta), 0.0, _NO_DERIVATIVE)

@@ -23,6 +23,7 @@ from marginwise.criteria.training import (
     merge_repeated,
     principal_block,
     starting_point,
+    symmetric_product,
     wrong,
 )
 from marginwise.errors import InvalidInputError
@@ -128,8 +129,7 @@ class _Validation:
             left[trained.rows, f] = cotangent.direction
             right[trained.rows, f] = trained.signed_alpha
             log_C += cotangent.log_C
-        G = left @ right.T
-        gradient = kernel.contract(0.5 * (G + G.T), self.gram, self.problem.X, self.hyperparameters)
+        gradient = kernel.contract(symmetric_product(left, right), self.gram, self.problem.X, self.hyperparameters)
         gradient[0] += log_C
         return gradient, self.status
 

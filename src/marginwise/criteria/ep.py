@@ -6,10 +6,11 @@ from typing import Any
 
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.ep import run_ep
+from marginwise.posterior.ep import TOLERANCE, run_ep
 from marginwise.posterior.ep_gradient import evidence_gradient, leave_one_out, leave_one_out_gradient
 from marginwise.posterior.likelihoods import slack_likelihood
 from marginwise.problem import Problem
+from marginwise.slack import Slack
 
 
 class EPEvidence(Criterion):
@@ -20,11 +21,15 @@ class EPEvidence(Criterion):
     smooth = True
     equation = "eq. (pyx1), by expectation propagation (Minka 2001)"
 
+    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = TOLERANCE) -> None:
+        super().__init__(slack)
+        self.tolerance = tolerance
+
     def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
         """Return the evidence and its gradient."""
         gram = problem.gram(hyperparameters)
         likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
-        result = run_ep(gram, problem.y, likelihood, start=state)
+        result = run_ep(gram, problem.y, likelihood, start=state, tolerance=self.tolerance)
         n = float(problem.weights.sum())
         gradient = evidence_gradient(result, likelihood, gram, problem, hyperparameters) / n
         return Evaluation(result.log_evidence / n, gradient, result.status, result.sites, {"sweeps": result.sweeps})
@@ -42,11 +47,15 @@ class EPLeaveOneOut(Criterion):
     smooth = True
     equation = "leave-one-out probability from EP's cavities (Opper & Winther 2000; Rasmussen & Williams 2006, 5.4.2)"
 
+    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = TOLERANCE) -> None:
+        super().__init__(slack)
+        self.tolerance = tolerance
+
     def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
         """Return the mean log-probability and its gradient."""
         gram = problem.gram(hyperparameters)
         likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
-        result = run_ep(gram, problem.y, likelihood, start=state)
+        result = run_ep(gram, problem.y, likelihood, start=state, tolerance=self.tolerance)
         shares = problem.weights / problem.weights.sum()
         loo = leave_one_out(result.gaussian, likelihood, problem.y)
         gradient = leave_one_out_gradient(result, loo, shares, gram, problem, hyperparameters)

@@ -10,6 +10,9 @@ from scipy.linalg import lapack
 
 Array = npt.NDArray[np.float64]
 
+#: Columns mirrored at a time; a block of them and its mirror image fit the cache.
+_BLOCK = 128
+
 
 @dataclass(frozen=True, eq=False)
 class Factor:
@@ -37,17 +40,21 @@ class Factor:
         if not self.lower.size:
             return self.lower.copy()
         inverse = lapack.dpotri(self.lower, lower=1)[0]
-        diagonal = inverse.diagonal().copy()
-        inverse = np.tril(inverse)
-        inverse += inverse.T
-        np.fill_diagonal(inverse, diagonal)
-        return inverse
+        for start in range(0, len(inverse), _BLOCK):
+            stop = start + _BLOCK
+            corner = inverse[start:stop, start:stop]
+            corner[...] = np.tril(corner) + np.tril(corner, -1).T
+            inverse[start:stop, stop:] = inverse[stop:, start:stop].T
+        return inverse.T  # the same matrix, by rows
 
 
 def factorise(matrix: Array) -> Factor | None:
-    """Return the factor of a symmetric matrix, or None if it is not positive definite to rounding."""
+    """Return the factor of a symmetric matrix, or None if it is not positive definite to rounding.
+
+    The memory of ``matrix`` is used for the factor.
+    """
     if not matrix.size:
         return Factor(matrix, 1.0)
     norm = float(np.abs(matrix).sum(axis=0).max())
-    lower, failed = lapack.dpotrf(matrix.T, lower=1, clean=0)
+    lower, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     return None if failed or not np.isfinite(norm) else Factor(lower, norm)

@@ -20,8 +20,8 @@ from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.factor import factorise
-from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, log_maximum, log_maximum_slope
-from marginwise.criteria.training import principal_block, train
+from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant, log_maximum, log_maximum_slope
+from marginwise.criteria.training import principal_block, symmetric_product, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
@@ -71,8 +71,8 @@ class KwokEvidence(Criterion):
         gradient = None
         if solution.status.ok:
             beta = trained.signed_alpha
-            G = np.outer(0.5 * beta + solution.direction + latent_bar, beta)
-            G = 0.5 * (G + G.T)
+            direction = 0.5 * beta + solution.direction + latent_bar
+            G = symmetric_product(direction[:, None], beta[:, None])
             G[np.ix_(rows, rows)] -= 0.5 * K_slope
             gradient = kernel.contract(G, trained.gram, trained.problem.X, hyperparameters)
             gradient[0] += log_maximum_slope(trained) - 0.5 * float(W_slope @ W[rows]) + solution.log_C
@@ -93,20 +93,23 @@ def smoothed_curvature(margin: Array, c: float) -> tuple[Array, Array]:
 
 def _log_determinant(K: Array, W: Array) -> tuple[float, Array, Array] | str:
     """Return ln det(I + WK) and its derivatives in K and W, or why there is none."""
-    root = np.sqrt(np.maximum(W, 0.0))
-    positive = factorise(root[:, None] * K * root + np.eye(len(W)))
+    rising, falling = np.flatnonzero(W > 0.0), np.flatnonzero(W <= 0.0)
+    root = np.sqrt(W[rising])
+    positive = determinant(principal_block(K, rising), root)
     if positive is None:
         return NOT_POSITIVE_DEFINITE
-    R = root[:, None] * positive.inverse() * root  # P(I + KP)⁻¹
-    J = np.eye(len(W)) - R @ K  # (I + PK)⁻¹, so that S = KJ and dS = Jᵀ dK J
+    J = np.zeros((len(W), len(falling)))  # the columns of (I + PK)⁻¹ for falling points: S = KJ, dS = Jᵀ dK J
+    J[falling, np.arange(len(falling))] = 1.0
+    J[rising] = -positive.K_slope @ K[np.ix_(rising, falling)]
     S = K @ J
-    falling = np.flatnonzero(W < 0.0)
-    root = np.sqrt(-W[falling])
-    negative = factorise(np.eye(len(falling)) - root[:, None] * S[np.ix_(falling, falling)] * root)
+    drop = np.sqrt(-W[falling])
+    negative = factorise(np.eye(len(falling)) - drop[:, None] * S[falling] * drop)
     if negative is None:
         return _NO_MAXIMUM
-    T = root[:, None] * negative.inverse() * root
-    J_falling = J[:, falling]
-    K_slope = R - J_falling @ T @ J_falling.T
-    W_slope = S.diagonal() + np.einsum("ij,jk,ik->i", S[:, falling], T, S[:, falling], optimize=True)
-    return positive.log_det + negative.log_det, 0.5 * (K_slope + K_slope.T), W_slope
+    T = drop[:, None] * negative.inverse() * drop
+    K_slope = -J @ T @ J.T
+    K_slope[np.ix_(rising, rising)] += positive.K_slope
+    W_slope = np.einsum("ij,ij->i", S @ T, S)
+    W_slope[rising] += positive.root_slope / root
+    W_slope[falling] += S[falling].diagonal()
+    return positive.log_det + negative.log_det, K_slope, W_slope

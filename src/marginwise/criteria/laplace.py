@@ -19,7 +19,7 @@ import numpy.typing as npt
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.factor import factorise
-from marginwise.criteria.training import Trained, train
+from marginwise.criteria.training import Trained, principal_block, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
@@ -52,7 +52,7 @@ class LaplaceEvidence(Criterion):
         """Return the evidence and its gradient."""
         trained = train(problem, hyperparameters, self.slack, state)
         curved = _kinks(trained) if self.slack.power == 1 else _smoothed_curvature(trained, self.a)
-        K = trained.support_gram[np.ix_(curved.inside, curved.inside)]
+        K = principal_block(trained.support_gram, curved.inside)
         spread = determinant(K, curved.root)
         if spread is None:
             return trained.failed(NOT_POSITIVE_DEFINITE)
@@ -65,8 +65,10 @@ class LaplaceEvidence(Criterion):
         beta_bar[points] = -trained.problem.y[points] * spread.root_slope * curved.by_alpha
         solution = solution_cotangent(trained, beta_bar)
         log_C = log_maximum_slope(trained) - float(spread.root_slope @ curved.by_log_C) + solution.log_C
-        block = np.zeros_like(trained.support_gram)
-        block[np.ix_(curved.inside, curved.inside)] = -0.5 * spread.K_slope
+        block = -0.5 * spread.K_slope
+        if len(points) < len(support):
+            curved_block, block = block, np.zeros_like(trained.support_gram)
+            block[np.ix_(curved.inside, curved.inside)] = curved_block
         direction = solution.direction + 0.5 * trained.signed_alpha  # ∂ln Q*/∂K = ½ββᵀ
         gradient = trained.gradient(direction, log_C, block) / n if solution.status.ok else None
         return trained.evaluation(value, gradient, solution.status, curved=len(points))
@@ -131,7 +133,8 @@ class Determinant:
 
 def determinant(K: Array, root: Array) -> Determinant | None:
     """Return ln det(I + LK), L = diag(root²), from B = I + √L K √L; None if rounding makes B indefinite."""
-    B = root[:, None] * K * root
+    B = K * root
+    B *= root[:, None]
     B[np.diag_indices_from(B)] += 1.0
     factor = factorise(B)
     if factor is None:

@@ -113,10 +113,12 @@ class Spans:
         # [M⁻¹]_ii falls by (M⁻¹ dM M⁻¹)_ii: the cotangent of M is +Σ_i ρ_i s_i M⁻¹e_i e_iᵀM⁻¹, s_i ≥ 0.
         half = self.inverse * np.sqrt(part * by_denominator)
         M_slope = half @ half.T
-        K_slope = root[:, None] * M_slope * root
         # dM_ij = (K + D)_ij d(√α_i √α_j), and d√α = dα/(2√α); the factor 2 of the two places cancels that ½.
         by_alpha = (np.einsum("ij,ij,j->i", M_slope, self.K, root) / root) + M_slope.diagonal() / C
         log_C = -float((M_slope.diagonal() * alpha) @ (1.0 / C))
+        K_slope = M_slope
+        K_slope *= root
+        K_slope *= root[:, None]
         copies = by_denominator * (1.0 - part) * C / (alpha + self.eta * C) ** 2
         return K_slope, by_alpha + copies, log_C - float(copies @ alpha)
 
@@ -128,7 +130,8 @@ def weighted_spans(trained: Trained, eta: float) -> Spans | None:
     part = (trained.left_out / trained.problem.weights)[support]
     K = trained.support_gram
     root = np.sqrt(alpha)
-    M = root[:, None] * K * root
+    M = K * root
+    M *= root[:, None]
     M[np.diag_indices_from(M)] += eta + alpha / C
     factor = factorise(M)
     if factor is None:

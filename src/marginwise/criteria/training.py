@@ -90,8 +90,7 @@ class Trained:
         ``log_C`` is the derivative that does not come through K.
         """
         support = self.solution.support
-        G = np.outer(direction[support], self.signed_alpha[support])
-        G = 0.5 * (G + G.T)
+        G = symmetric_product(direction[support, None], self.signed_alpha[support, None])
         if block is not None:
             G += block
         gradient = kernel.contract(G, self.support_gram, self.problem.X[support], self.hyperparameters)
@@ -150,8 +149,13 @@ def starting_point(latent: Array, y: Array, penalties: Array, slack: Slack, alph
 
 
 def principal_block(matrix: Array, rows: Indices) -> Array:
-    """Return the rows and columns of these indices."""
-    return matrix.take(rows, axis=0).take(rows, axis=1)
+    """Return the rows and columns of these ascending indices: the matrix itself if they are all."""
+    return matrix if len(rows) == len(matrix) else matrix.take(rows, axis=0).take(rows, axis=1)
+
+
+def symmetric_product(left: Array, right: Array) -> Array:
+    """Return ½(left rightᵀ + right leftᵀ), in one pass over the result."""
+    return np.hstack([left, right]) @ np.hstack([0.5 * right, 0.5 * left]).T
 
 
 def wrong(margin: Array) -> Array:

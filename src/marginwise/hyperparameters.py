@@ -61,7 +61,9 @@ class Hyperparameters:
         scales = np.atleast_1d(np.asarray(length_scales, dtype=object))
         if scales.ndim != 1 or scales.size == 0:
             raise InvalidInputError(
-                "length_scales", length_scales, "one positive number, or one for each input in a flat sequence"
+                "length_scales",
+                length_scales,
+                "one positive number, or one for each input in a flat sequence",
             )
         object.__setattr__(
             self,
@@ -81,10 +83,11 @@ class Hyperparameters:
     @classmethod
     def from_vector(cls, vector: Sequence[float] | Vector) -> Hyperparameters:
         """Return the hyperparameters with these logarithms, in the order of :meth:`to_vector`."""
-        logs = np.asarray(vector, dtype=float)
-        if logs.ndim != 1 or logs.size < 4:
+        logs = np.asarray(vector)
+        if logs.ndim != 1 or logs.size < 4 or logs.dtype.kind not in "iuf":
             raise InvalidInputError("vector", vector, "log C, log k0, log koff and at least one log length scale")
-        C, k0, koff, *length_scales = np.exp(logs)
+        with np.errstate(over="ignore"):  # an infinite value is refused by name below
+            C, k0, koff, *length_scales = np.exp(logs).tolist()
         return cls(C, k0, koff, length_scales)
 
     @classmethod
@@ -92,7 +95,10 @@ class Hyperparameters:
         """Return ``value`` as Hyperparameters: itself, or from C, k0, koff, l_1 … l_d (not logarithms)."""
         if isinstance(value, cls):
             return value
-        C, k0, koff, *length_scales = value  # type: ignore[misc]
+        values = np.asarray(value, dtype=object)
+        if values.ndim != 1 or values.size < 4:
+            raise InvalidInputError("hyperparameters", value, "C, k0, koff and at least one length scale")
+        C, k0, koff, *length_scales = values
         return cls(C, k0, koff, length_scales)
 
     @property
@@ -124,9 +130,7 @@ def paper_start(n_inputs: int, *, isotropic: bool = False) -> Hyperparameters:
     return Hyperparameters(1.0, 1.0, 0.1, np.ones(1 if isotropic else n_inputs))
 
 
-def random_start(
-    n_inputs: int, rng: np.random.Generator, *, isotropic: bool = False
-) -> Hyperparameters:
+def random_start(n_inputs: int, rng: np.random.Generator, *, isotropic: bool = False) -> Hyperparameters:
     """Draw a start of the paper's gradient ascents (section gradient_ascent).
 
     C is uniform in [0.4, 0.8], ln l_a in [-1, 2], ln k0 in [-1, 1], ln koff in [-2, -1].
@@ -144,9 +148,9 @@ def log_bounds(n_length_scales: int) -> tuple[Vector, Vector]:
 
 def _positive(name: str, value: object) -> float:
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InvalidInputError(name, value, "a positive finite number") from None
+        number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
     if not (math.isfinite(number) and number > 0):
         raise InvalidInputError(name, value, "a positive finite number")
     return number

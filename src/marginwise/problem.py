@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,13 @@ class Problem:
         """Return C_i = C w_i, the slack penalty of each example."""
         return C * self.weights
 
+    @cached_property
+    def repeats(self) -> npt.NDArray[np.intp] | None:
+        """Numbers that are equal for rows with the same input and label; None when all rows differ."""
+        rows = np.column_stack([self.X, self.y])
+        groups = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+        return None if groups.max() == self.n - 1 else groups
+
     def subset(self, rows: npt.NDArray[np.intp]) -> Problem:
         """Return the problem of these rows."""
         return Problem(self.X[rows], self.y[rows], self.weights[rows])
@@ -61,12 +69,19 @@ def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:
 
 
 def check_gram(gram: npt.ArrayLike) -> Array:
-    """Return ``gram`` as a finite, symmetric float64 matrix."""
-    matrix = check_inputs(gram, "gram")
-    if matrix.shape[0] != matrix.shape[1]:
-        raise InvalidInputError("gram", f"an array of shape {matrix.shape}", "a square matrix")
-    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-9 * np.abs(matrix).max()):
+    """Return ``gram`` as a finite, symmetric float64 matrix, without a copy if it is one already.
+
+    Symmetry is looked at in a few rows and columns only: a full test would cost more than training.
+    """
+    matrix = _finite("gram", np.ascontiguousarray(_as_floats("gram", gram)))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise InvalidInputError("gram", f"an array of shape {matrix.shape}", "a square matrix, shape (n, n)")
+    some = np.arange(0, len(matrix), max(1, len(matrix) // 16))
+    if not np.allclose(matrix[some], matrix[:, some].T, rtol=1e-9, atol=1e-9 * np.abs(matrix.diagonal()).max()):
         raise InvalidInputError("gram", "not symmetric", "K(x_i, x_j) = K(x_j, x_i)")
+    if (matrix.diagonal() <= 0).any():
+        row = int(np.argmin(matrix.diagonal()))
+        raise InvalidInputError(f"gram[{row}, {row}]", matrix[row, row].item(), "a positive number, K(x, x)")
     return matrix
 
 
@@ -93,21 +108,30 @@ def check_weights(sample_weight: npt.ArrayLike | None, n: int) -> Array:
     wrong = np.flatnonzero(weights <= 0)
     if wrong.size:
         raise InvalidInputError(
-            f"sample_weight[{wrong[0]}]", weights[wrong[0]].item(), "a positive number (leave the row out instead)"
+            f"sample_weight[{wrong[0]}]",
+            weights[wrong[0]].item(),
+            "a positive number (leave the row out instead)",
         )
     return weights
 
 
 def _as_floats(name: str, values: npt.ArrayLike) -> Array:
     try:
-        return np.array(values, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind in "USc":  # strings of digits and complex numbers would be converted
+            raise TypeError
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise InvalidInputError(name, type(values).__name__, "numbers only, in a rectangular array") from None
 
 
 def _finite(name: str, values: Array) -> Array:
-    finite = np.isfinite(values)
-    if not finite.all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()  # one pass over memory; a sum can overflow, so look again before complaining
+    if not np.isfinite(total):
+        finite = np.isfinite(values)
+        if finite.all():
+            return values
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise InvalidInputError(f"{name}[{', '.join(map(str, where))}]", values[where].item(), "a finite number")
     return values

@@ -81,7 +81,7 @@ def describe(
     norm = float(alpha @ margin)  # |w|² = (y∘α)ᵀK(y∘α)
     dual = float(alpha.sum()) - 0.5 * norm - (0.5 * float(alpha @ (alpha / penalties)) if quadratic else 0.0)
     primal = 0.5 * norm + float(penalties @ slack.loss(margin))
-    kkt = float(violation.max(initial=0.0)) / scale
+    kkt = float(violation.max(initial=0.0) / scale)
     ok = kkt <= tolerance
     message = (
         "converged"

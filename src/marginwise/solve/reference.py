@@ -12,7 +12,13 @@ Array = npt.NDArray[np.float64]
 
 
 def solve_reference(
-    gram: Array, y: Array, penalties: Array, slack: Slack, *, tolerance: float = 1e-12, max_sweeps: int = 100_000
+    gram: Array,
+    y: Array,
+    penalties: Array,
+    slack: Slack,
+    *,
+    tolerance: float = 1e-12,
+    max_sweeps: int = 100_000,
 ) -> Solution:
     """Maximise the dual exactly along each α_i in turn until no step moves anything."""
     n = len(y)

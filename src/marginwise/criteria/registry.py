@@ -9,6 +9,7 @@ import numpy.typing as npt
 from marginwise.criteria.bounds import JaakkolaHaussler, SupportVectorFraction
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.cross_validation import CrossValidationError, CrossValidationLogLoss
+from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.gacv import GACV
 from marginwise.criteria.kwok import KwokEvidence
 from marginwise.criteria.laplace import LaplaceEvidence
@@ -41,6 +42,8 @@ register(RawSpan)
 register(GACV)
 register(LaplaceEvidence)
 register(KwokEvidence)
+register(EPEvidence)
+register(EPLeaveOneOut)
 register(CrossValidationError)
 register(CrossValidationLogLoss)
 

@@ -1,1 +1,5 @@
-"""."""
+"""scikit-learn estimators."""
+
+from marginwise.estimators.margin_svc import MarginSVC
+
+__all__ = ["MarginSVC"]

@@ -1,0 +1,54 @@
+"""What every classifier of the library does with a table before the mathematics begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from marginwise.errors import InvalidInputError
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationTable:
+    """A checked table: inputs, class numbers, positive weights, and the classes in order."""
+
+    X: Array
+    codes: npt.NDArray[np.intp]
+    weights: Array
+    classes: npt.NDArray[Any]
+
+    @property
+    def labelings(self) -> list[Array]:
+        """The ±1 labels of each two-class problem: one for two classes, one for each class against the rest."""
+        positive = [1] if len(self.classes) == 2 else range(len(self.classes))
+        return [np.where(self.codes == k, 1.0, -1.0) for k in positive]
+
+
+def check_table(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
+) -> ClassificationTable:
+    """Check X, y and weights as scikit-learn does; rows of weight zero are left out, which is what they mean."""
+    X, y = validate_data(estimator, X, y, dtype=np.float64)
+    check_classification_targets(y)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    kept = weights > 0
+    X, y, weights = X[kept], y[kept], weights[kept]
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        found = f"labels of {len(classes)} class"
+        raise InvalidInputError("y", found, "at least two classes among the rows of positive weight")
+    if class_weight == "balanced":
+        # From the weighted counts, so that a weight of 2 stays the same as the row given twice.
+        counts = np.bincount(codes, weights)
+        weights = weights * (weights.sum() / (len(classes) * counts))[codes]
+    elif class_weight is not None:
+        weights = weights * compute_sample_weight(class_weight, y)
+    return ClassificationTable(X, codes, weights, classes)

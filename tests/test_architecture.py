@@ -1,0 +1,99 @@
+"""Imports go one way: down the list of layers, read from the syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import marginwise
+
+PACKAGE = Path(marginwise.__file__).parent
+
+#: From the ground up. A module may import from its own layer and from those above it in this list.
+LAYERS = [
+    "errors",
+    "status",
+    "_jit",
+    "_memory",
+    "hyperparameters",
+    "priors",
+    "slack",
+    "kernel",
+    "problem",
+    "solve",
+    "posterior",
+    "criteria",
+    "search",
+    "tuning",
+    "estimators",
+    "datasets",
+    "study",
+    "plots",
+    "demo",
+    "cli",
+]
+
+#: Search and criteria meet only in the contract; nothing below the estimators knows scikit-learn.
+ONLY = {("search", "criteria"): {"marginwise.criteria.contract"}, ("posterior", "solve"): {"marginwise.solve"}}
+SKLEARN_LAYERS = {"estimators", "datasets", "study", "plots", "demo", "cli"}
+
+
+def _modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts != ("__init__",):
+            yield path, parts[0]
+
+
+def _imports(path: Path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: relative import"
+            if node.module == "marginwise":
+                yield from (f"marginwise.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def _layer_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def test_every_module_has_a_layer():
+    assert {layer for _, layer in _modules()} <= set(LAYERS)
+
+
+def test_imports_go_down_only():
+    wrong = []
+    for path, layer in _modules():
+        for module in _imports(path):
+            if module.startswith("marginwise.") and LAYERS.index(_layer_of(module)) > LAYERS.index(layer):
+                wrong.append(f"{path.relative_to(PACKAGE)} imports {module}")
+    assert not wrong
+
+
+def test_layers_meet_only_where_they_should():
+    wrong = []
+    for path, layer in _modules():
+        for module in _imports(path):
+            if module.startswith("marginwise."):
+                allowed = ONLY.get((layer, _layer_of(module)))
+                if allowed is not None and module not in allowed:
+                    wrong.append(f"{path.relative_to(PACKAGE)} imports {module}")
+    assert not wrong
+
+
+def test_only_estimators_and_above_know_scikit_learn():
+    wrong = [
+        str(path.relative_to(PACKAGE))
+        for path, layer in _modules()
+        if layer not in SKLEARN_LAYERS and any(module.split(".")[0] == "sklearn" for module in _imports(path))
+    ]
+    assert not wrong
+
+
+def test_modules_are_of_readable_size():
+    long = {path.name: n for path, _ in _modules() if (n := len(path.read_text(encoding="utf-8").splitlines())) > 350}
+    assert not long

@@ -22,6 +22,7 @@ from marginwise.criteria.training import (
     check_start,
     merge_repeated,
     principal_block,
+    solve_distinct,
     starting_point,
     symmetric_product,
     wrong,
@@ -162,7 +163,8 @@ def _validate(
         if not len(others):
             trained.append(None)
             continue
-        distinct, kept = merge_repeated(problem.subset(others))
+        groups = None if problem.repeats is None else problem.repeats[others]
+        distinct, kept = merge_repeated(problem.subset(others), groups)
         rows = others[kept]
         block = principal_block(K, rows)
         start: Solution | None
@@ -171,9 +173,8 @@ def _validate(
             start = starting_point(block @ (distinct.y * alpha), distinct.y, penalties, slack, alpha)
         else:
             start = check_start(state[f], distinct.n)
-        solution = solve_problem(distinct, hyperparameters, slack, gram=block, start=start)
-        one = Trained(distinct, rows, hyperparameters, slack, block, solution)
-        support = solution.support
+        one = solve_distinct(distinct, rows, hyperparameters, slack, block, start)
+        support = one.solution.support
         latent[test] = K[np.ix_(test, rows[support])] @ one.signed_alpha[support]
         trained.append(one)
     return _Validation(problem, hyperparameters, K, fold, tuple(trained), latent)

@@ -15,7 +15,7 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import Slack
-from marginwise.solve import Solution, solve_problem
+from marginwise.solve import Solution, solve_dense
 from marginwise.solve.contract import describe
 from marginwise.status import Status
 
@@ -118,10 +118,22 @@ def train(
     start: Any = None,
 ) -> Trained:
     """Train the SVM on the problem, its repeated rows merged."""
-    merged, rows = merge_repeated(problem)
+    merged, rows = merge_repeated(problem, problem.repeats)
     K = merged.gram(hyperparameters)
-    solution = solve_problem(merged, hyperparameters, slack, gram=K, start=check_start(start, merged.n))
-    return Trained(merged, rows, hyperparameters, slack, K, solution)
+    return solve_distinct(merged, rows, hyperparameters, slack, K, check_start(start, merged.n))
+
+
+def solve_distinct(
+    problem: Problem,
+    rows: Indices,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    gram: Array,
+    start: Solution | None,
+) -> Trained:
+    """Train the SVM on a problem whose rows all differ."""
+    solution = solve_dense(gram, problem.y, problem.penalties(hyperparameters.C), slack, start=start)
+    return Trained(problem, rows, hyperparameters, slack, gram, solution)
 
 
 def check_start(start: Any, n: int) -> Solution | None:
@@ -131,15 +143,15 @@ def check_start(start: Any, n: int) -> Solution | None:
     return start
 
 
-def merge_repeated(problem: Problem) -> tuple[Problem, Indices]:
-    """Return the problem with equal rows of equal label made one of their total weight, and the rows kept."""
-    table = np.column_stack([problem.X, problem.y]) + 0.0  # -0.0 becomes 0.0: equal numbers, equal bytes
-    seen: dict[bytes, int] = {}
-    first = np.array([seen.setdefault(row.tobytes(), i) for i, row in enumerate(table)], dtype=np.intp)
-    rows = np.flatnonzero(first == np.arange(problem.n))
-    if len(rows) == problem.n:
-        return problem, rows
-    weights: Array = np.bincount(first, problem.weights, minlength=problem.n)[rows].astype(float)
+def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, Indices]:
+    """Return the problem with the rows of a group made one of their total weight, and the rows kept.
+
+    ``groups`` numbers rows by input and label, as :attr:`Problem.repeats` does; None when all rows differ.
+    """
+    if groups is None:
+        return problem, np.arange(problem.n)
+    rows = np.sort(np.unique(groups, return_index=True)[1])
+    weights: Array = np.bincount(groups, problem.weights)[groups[rows]].astype(float)
     return Problem(problem.X[rows], problem.y[rows], weights), rows
 
 

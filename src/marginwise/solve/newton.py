@@ -228,9 +228,13 @@ def _newton_step(
                 room = (upper[k] - beta[k]) / step[i] if step[i] > 0.0 else (lower[k] - beta[k]) / step[i]
                 if room < reach:
                     reach, first = room, i
-        if slope >= 0.0 or curvature <= 0.0:
+        if slope >= 0.0:
             break
-        length = min(-slope / curvature, reach)
+        length = reach  # where Q is singular and nothing curves, the way down goes to the next bound
+        if curvature > 0.0:
+            length = min(-slope / curvature, reach)
+        if length == np.inf:
+            break
         for i in range(m):
             beta[free[i]] += length * step[i]
         add_row(image, length, gradient)

@@ -18,9 +18,12 @@ from marginwise.solve.source import DenseGram, Source
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
-#: The accuracy that is promised, and the one at which the iteration stops, in units of ``Solution.kkt_violation``.
+#: The accuracy that is promised, in units of ``Solution.kkt_violation``.
 TOLERANCE = 1e-9
-_AIM = 1e-12
+
+#: The accuracy of the margins that is aimed at, and what rounding adds to it in units of the terms they are sums of.
+#: Ten times both ends the iteration.
+_AIM, _ROUNDING = 1e-12, 2e-16
 
 #: Up to this many examples the working set is everything.
 _SMALL = 300
@@ -60,13 +63,12 @@ def solve_working_set(
         latent = gradient + y - extra * beta
 
     chosen, system = np.empty(0, dtype=np.intp), None
-    error = 0.0 if n <= _SMALL or start is not None else 1.0
+    error, last = 1.0, np.inf
+    exact = n <= _SMALL or start is not None  # a set that is still to change needs no exact solution
     for rounds in range(1, _MAX_ROUNDS + 1):
         previous, chosen = chosen, _choose(lower, upper, beta, gradient)
         system = _system(source, diagonal, chosen, previous, system)
-        # A set that is still to change needs no exact solution.
-        exact = error <= 0.03
-        aim = _AIM * (1.0 + size.max()) if exact else 0.1 * error
+        aim = _AIM + _ROUNDING * size.max() if exact else 0.1 * error
         before, slope = beta[chosen], gradient[chosen]
         part = before.copy()
         minimise(system, lower[chosen], upper[chosen], part, slope, aim)
@@ -75,12 +77,15 @@ def solve_working_set(
             latent, size = _look(source, beta)
         else:
             moved = np.flatnonzero(part != before)
-            latent = latent + source.combine(chosen[moved], part[moved] - before[moved])[0]
+            change, growth = source.combine(chosen[moved], part[moved] - before[moved])
+            latent, size = latent + change, size + growth
         gradient = latent - y + extra * beta
-        last, error = error, largest_violation(lower, upper, beta, gradient)
-        floor = 10 * _AIM * (1.0 + size.max())
-        if exact and (error <= floor or (error <= 100 * floor and last <= error)):
+        error = largest_violation(lower, upper, beta, gradient)
+        floor = 10.0 * (_AIM + _ROUNDING * size.max())
+        if exact and (error <= floor or (last <= error and np.array_equal(chosen, previous))):
             break
+        last = error if exact else np.inf
+        exact = n <= _SMALL or error <= max(0.03, 100.0 * floor)
     alpha = np.abs(beta)
     if repeats is not None:
         alpha = penalties * (np.bincount(repeats, alpha) / np.bincount(repeats, penalties))[repeats]

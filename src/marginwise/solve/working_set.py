@@ -52,7 +52,7 @@ def solve_working_set(
     """
     n = len(y)
     extra = 1.0 / penalties if slack.power == 2 else np.zeros(n)
-    diagonal = source.diagonal + extra
+    diagonal, roots = source.diagonal + extra, np.sqrt(source.diagonal)
     reach = np.full(n, np.inf) if slack.power == 2 else penalties
     lower, upper = np.where(y > 0, 0.0, -reach), np.where(y > 0, reach, 0.0)
     beta = np.zeros(n) if start is None else _signed_start(start, y, reach)
@@ -77,15 +77,16 @@ def solve_working_set(
             latent, size = _look(source, beta)
         else:
             moved = np.flatnonzero(part != before)
-            change, growth = source.combine(chosen[moved], part[moved] - before[moved])
-            latent, size = latent + change, size + growth
+            latent = latent + source.combine(chosen[moved], part[moved] - before[moved])[0]
         gradient = latent - y + extra * beta
         error = largest_violation(lower, upper, beta, gradient)
         floor = 10.0 * (_AIM + _ROUNDING * size.max())
         if exact and (error <= floor or (last <= error and np.array_equal(chosen, previous))):
             break
         last = error if exact else np.inf
-        exact = n <= _SMALL or error <= max(0.03, 100.0 * floor)
+        # |K_ij| ≤ (K_ii K_jj)^½ bounds the terms of the margins without a look at them.
+        terms = roots.max() * (roots @ np.abs(beta))
+        exact = n <= _SMALL or error <= max(0.03, 1000.0 * _ROUNDING * terms)
     alpha = np.abs(beta)
     if repeats is not None:
         alpha = penalties * (np.bincount(repeats, alpha) / np.bincount(repeats, penalties))[repeats]

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
-from zoo import random_hyperparameters
 
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.priors import Prior
+from zoo import random_hyperparameters
 
 PRIORS = [Prior(), Prior(spread=None), Prior(spread=1e-3), Prior(spread=50.0), Prior(k0=(0.0, math.inf))]
 
@@ -27,9 +27,7 @@ def test_gradient_agrees_with_differences(prior: Prior, isotropic: bool, rng: np
     _, gradient = prior.log_density(h, 4)
     # The density is quadratic: differences are exact but for rounding, whatever the step.
     logs = h.to_vector()
-    steps = [
-        (density(prior, logs + e, 4) - density(prior, logs - e, 4)) / 2.0 for e in np.eye(len(logs))
-    ]
+    steps = [(density(prior, logs + e, 4) - density(prior, logs - e, 4)) / 2.0 for e in np.eye(len(logs))]
     np.testing.assert_allclose(gradient, steps, rtol=1e-9, atol=1e-9)
 
 

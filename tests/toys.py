@@ -10,8 +10,10 @@ from scipy.linalg import cho_factor, cho_solve
 
 from marginwise import kernel
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.problem import Problem
+from marginwise.search import Objective, Search, Space
+from marginwise.search.contract import lacks
 from marginwise.status import Status
 
 
@@ -183,6 +185,18 @@ class RegressionEvidence(Criterion):
         log_det = 2.0 * np.log(factor[0].diagonal()).sum()
         value = -0.5 * (problem.y @ weights + log_det + n * np.log(2.0 * np.pi))
         return Evaluation(float(value) / n, gradient / n)
+
+
+def landscape(toy: type[Criterion], problem: Problem, start: Hyperparameters | None = None) -> Objective:
+    """Return the toy as a score, around the paper's start if no other is given."""
+    space = Space.around(start or paper_start(problem.X.shape[1]), fix_C=toy.scale_free)
+    return Objective(toy(), problem, space)
+
+
+def suits(search: type[Search[Any]], toy: type[Criterion], problem: Problem) -> bool:
+    """Say whether the toy gives what the search needs."""
+    objective = landscape(toy, problem)
+    return not lacks(search, objective.evaluate(objective.space.start)[0])
 
 
 TOYS: tuple[type[Criterion], ...] = (

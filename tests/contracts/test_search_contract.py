@@ -6,47 +6,40 @@ from typing import Any
 
 import numpy as np
 import pytest
-import toys
-from zoo import blobs
 
+import toys
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import paper_start, random_start
+from marginwise.hyperparameters import random_start
 from marginwise.search import SEARCHES, Limits, Objective, Search, Space, drive
-from marginwise.search.contract import lacks
+from zoo import blobs
 
 PROBLEM = blobs(30, 3)
 LIMITS = Limits(max_evaluations=4000)
 
-#: How close to the optimum (criterion value) a search must come; the walk's steps shrink before it is quite there.
+#: How close to the optimum (criterion value) a search must come; the walk's steps shrink before it is quite
+#: there.
 REACH = {"quasi-newton": 1e-4, "gradient-ascent": 0.02, "nelder-mead": 1e-3, "random-walk": 0.02}
 
 SINGLE_OPTIMUM = {"toy-hill": 0.0, "toy-bowl": 2.0, "toy-product": 0.0, "toy-hysteresis": 0.0, "toy-cliff": 0.0}
 
 
 def objective(toy: type[Criterion], seed: int | None = None) -> Objective:
-    d = PROBLEM.X.shape[1]
-    start = paper_start(d) if seed is None else random_start(d, np.random.default_rng(seed))
-    return Objective(toy(), PROBLEM, Space.around(start, fix_C=toy.scale_free))
-
-
-def suitable(search: type[Search[Any]], toy: type[Criterion]) -> bool:
-    landscape = objective(toy)
-    point, _ = landscape.evaluate(landscape.space.start)
-    return not lacks(search, point)
+    start = None if seed is None else random_start(3, np.random.default_rng(seed))
+    return toys.landscape(toy, PROBLEM, start)
 
 
 PAIRS = [
     pytest.param(search, toy, id=f"{name}-{toy.name}")
     for name, search in SEARCHES.items()
     for toy in toys.TOYS
-    if suitable(search, toy)
+    if toys.suits(search, toy, PROBLEM)
 ]
 UNSUITABLE = [
     pytest.param(search, toy, id=f"{name}-{toy.name}")
     for name, search in SEARCHES.items()
     for toy in toys.TOYS
-    if not suitable(search, toy)
+    if not toys.suits(search, toy, PROBLEM)
 ]
 
 
@@ -87,8 +80,7 @@ def test_stays_within_bounds_and_within_budget(search: type[Search[Any]], toy: t
 @pytest.mark.parametrize(("search", "toy"), PAIRS)
 def test_is_a_function_of_its_arguments(search: type[Search[Any]], toy: type[Criterion]) -> None:
     runs = [
-        drive(objective(toy), search(), np.random.default_rng(5), limits=Limits(max_evaluations=80))
-        for _ in range(2)
+        drive(objective(toy), search(), np.random.default_rng(5), limits=Limits(max_evaluations=80)) for _ in range(2)
     ]
     first, second = (run.trace.to_arrays() for run in runs)
     for name in first.keys() - {"seconds"}:

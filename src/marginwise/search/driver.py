@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.search.checkpoint import Checkpoint, to_point
 from marginwise.search.contract import Point, Search, Step, lacks
@@ -32,6 +33,12 @@ class Limits:
     max_evaluations: int | None = None
     max_seconds: float | None = None
     stop: Callable[[], bool] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_evaluations", "max_seconds"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InvalidInputError(name, value, "a positive number, or None for no limit")
 
     def reached(self, evaluations: int, seconds: float) -> Status | None:
         """Return which limit has been reached, if any."""
@@ -134,12 +141,11 @@ class _Loop:
     def advance(self) -> Status | None:
         """Make one evaluation and all that follows from it; return how the run ended, if it did."""
         logged = self.checkpoint.entries if self.checkpoint else []
-        is_new = len(self.trace) >= len(logged)
-        if is_new:
-            self._look()
-        else:
+        if len(self.trace) < len(logged):
             self._go_over(logged[len(self.trace)])
-        return self._ended(callback(self.trace[-1]) is True for callback in self.callbacks if is_new)
+            return self._ended([])
+        self._look()
+        return self._ended([callback(self.trace[-1]) for callback in self.callbacks])
 
     def result(self, status: Status) -> Run:
         """Return the run as it is now."""
@@ -152,15 +158,14 @@ class _Loop:
         status = Status(status.ok, "; ".join(remarks))
         return Run(best.hyperparameters, best.point.value, best.point.score, self.trace, status, start, best.errors)
 
-    def _ended(self, wishes: Iterable[bool]) -> Status | None:
-        """Return how the run ended, if it did; ``wishes`` are those of the callbacks, all of which are asked."""
-        stop = any(list(wishes))
+    def _ended(self, answers: Sequence[bool | None]) -> Status | None:
+        """Return how the run ended, if it did, by itself or by the callbacks' ``answers``."""
         if self.search is None or self.state is None:
             return Status(False, f"the criterion failed at the start: {self.trace[0].point.status.message}")
         ended = self.search.terminate(self.state)
         if ended is None and self.held_out is not None:
             ended = self.held_out.ended(self.trace)
-        return Status(True, "stopped by a callback") if ended is None and stop else ended
+        return Status(True, "stopped by a callback") if ended is None and any(answers) else ended
 
     def _look(self) -> None:
         """Evaluate the next position."""

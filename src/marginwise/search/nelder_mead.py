@@ -84,7 +84,7 @@ class NelderMead(Search[SimplexState]):
 
     def step(self, state: SimplexState, point: Point) -> tuple[SimplexState, Step]:
         score = point.score if point.status.ok else -np.inf
-        best = max(state.scores.max(), -np.inf if state.reflected is None else state.reflected[1])
+        best = max(float(state.scores.max()), -np.inf if state.reflected is None else state.reflected[1])
         seen, landmark = state.seen + 1, state.landmark
         if max(best, score) > landmark[0] + self.gain_tolerance:
             landmark = (max(best, score), seen)

@@ -1,8 +1,8 @@
 """Quasi-Newton ascent within bounds: BFGS with a long memory, and a backtracking search along the projected arc.
 
-Nocedal & Wright, Numerical Optimization (2006), chapters 3, 6 and 16.7. Unlike SciPy's L-BFGS-B this one can be
-held between two evaluations and steps back from points where the criterion fails. It also needs a quarter fewer of
-them, because with few hyperparameters it can afford to remember all recent moves.
+Nocedal & Wright, Numerical Optimization (2006), chapters 3, 6 and 16.7. Unlike SciPy's L-BFGS-B this one can
+be held between two evaluations and steps back from points where the criterion fails. It also needs a quarter
+fewer of them, because with few hyperparameters it can afford to remember all recent moves.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from marginwise.status import Status
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-#: Sufficient increase (Nocedal & Wright eq. 3.4), and the least cosine between a move and the change of gradient
-#: at which the move says something about the curvature.
+#: Sufficient increase (Nocedal & Wright eq. 3.4), and the least cosine between a move and the change of
+#: gradient at which the move says something about the curvature.
 _INCREASE = 1e-4
 _CURVED = 1e-8
 
@@ -31,6 +31,10 @@ _SHORTEST, _LONGEST, _AFTER_FAILURE = 0.1, 0.5, 0.25
 #: Steps are so much longer after a move along which the score curves upwards, as it does far from a maximum.
 _STRETCH = 4.0
 
+#: Where rounding or a small kink of the criterion ends the search, a derivative of so many tolerances will
+#: do.
+_NEARLY = 100.0
+
 Pair = tuple[Array, Array]
 
 
@@ -38,8 +42,8 @@ Pair = tuple[Array, Array]
 class NewtonState:
     """The point reached, what is known of the curvature there, and the arc being tried.
 
-    ``pairs`` are the last moves with the fall of the gradient along each; ``stretch`` multiplies the Newton step;
-    ``trials`` counts evaluations on this arc; ``past_scores`` are those before each of the last moves.
+    ``pairs`` are the last moves with the fall of the gradient along each; ``stretch`` multiplies the Newton
+    step; ``trials`` counts evaluations on this arc; ``past_scores`` are those before each of the last moves.
     """
 
     space: Space
@@ -107,9 +111,8 @@ class QuasiNewton(Search[NewtonState]):
         if gain <= self.gain_tolerance:
             return Status(True, f"converged: {self.moves} moves gained no more than {self.gain_tolerance:g}")
         if state.trials >= self.trials:
-            hoped_for = state.length * float(gradient @ state.direction)
-            message = f"no point along the gradient is better; the largest derivative is {largest:.2g}"
-            return Status(hoped_for <= self.gain_tolerance, message)
+            nearly = largest <= _NEARLY * self.gradient_tolerance
+            return Status(nearly, f"no point along the gradient is better; the largest derivative is {largest:.2g}")
         return None
 
     def _move(self, state: NewtonState, point: Point, move: Array) -> NewtonState:
@@ -127,7 +130,8 @@ class QuasiNewton(Search[NewtonState]):
             return replace(self._at(state.space, state.point, (), 1.0), past_scores=state.past_scores)
         factor = _AFTER_FAILURE
         if point.status.ok:
-            # The parabola through the score and slope here and the score there has its maximum at this fraction.
+            # The parabola through the score and slope here and the score there has its maximum at this
+            # fraction.
             lost = state.point.score + expected - point.score
             factor = float(np.clip(0.5 * expected / lost, _SHORTEST, _LONGEST)) if lost > 0 else _LONGEST
         return replace(state, length=factor * state.length, trials=state.trials + 1)
@@ -158,8 +162,8 @@ class QuasiNewton(Search[NewtonState]):
 def curvature(pairs: tuple[Pair, ...]) -> Array:
     """Return the BFGS approximation of minus the Hessian from moves and the fall of the gradient along each.
 
-    Directions that no move has tried are taken for as flat as the flattest move, by the scale y·y/s·y that Nocedal
-    & Wright (eq. 6.20) take from the last one; then follow the updates (eq. 6.19), the oldest first.
+    Directions that no move has tried are taken for as flat as the flattest move, by the scale y·y/s·y that
+    Nocedal & Wright (eq. 6.20) take from the last one; then follow the updates (eq. 6.19), the oldest first.
     """
     B = np.eye(len(pairs[0][0])) * min((y @ y) / (s @ y) for s, y in pairs)
     for s, y in pairs:

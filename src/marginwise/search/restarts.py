@@ -137,35 +137,38 @@ def _one_by_one(tasks: Sequence[Task]) -> Iterator[Run]:
 
 
 def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
-    with _flag_on_interrupt() as flag:
-        limited = [replace(task, limits=replace(task.limits, stop=flag.exists)) for task in tasks]
-        yield from Parallel(n_jobs=workers, return_as="generator")(delayed(_run_in_worker)(task) for task in limited)
+    """Run tasks in processes that are deaf to Ctrl-C, which reaches all processes of a terminal.
+
+    This one hears it and raises a flag that the others look for, so that no run is lost.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        flag = Path(directory) / "interrupted"
+        deaf = [replace(task, limits=replace(task.limits, stop=flag.exists)) for task in tasks]
+        with _interrupt_handler(signal.SIG_IGN):  # which new processes inherit
+            runs = Parallel(n_jobs=workers, return_as="generator")(delayed(_run_deaf)(task) for task in deaf)
+
+        def raise_flag(number: int, frame: object) -> None:
+            if flag.exists():  # pressed again: interrupt as usual
+                raise KeyboardInterrupt
+            flag.touch()
+
+        with _interrupt_handler(raise_flag):
+            yield from runs
 
 
-def _run_in_worker(task: Task) -> Run:
-    # Ctrl-C reaches all processes of a terminal; here the main one passes it on, so that no run is lost.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with threadpool_limits(1):
+def _run_deaf(task: Task) -> Run:
+    with _interrupt_handler(signal.SIG_IGN), threadpool_limits(1):
         return task.run()
 
 
 @contextmanager
-def _flag_on_interrupt() -> Iterator[Path]:
-    """Yield a path at which Ctrl-C makes a file appear; pressing it again interrupts as usual."""
-    with tempfile.TemporaryDirectory() as directory:
-        flag = Path(directory) / "interrupted"
-        if threading.current_thread() is not threading.main_thread():
-            yield flag
-            return
-
-        def raise_flag(number: int, frame: object) -> None:
-            if flag.exists():
-                raise KeyboardInterrupt
-            flag.touch()
-
-        previous = signal.signal(signal.SIGINT, raise_flag)
-        try:
-            yield flag
-        finally:
-            signal.signal(signal.SIGINT, previous)
+def _interrupt_handler(handler: Any) -> Iterator[None]:
+    """Let ``handler`` answer Ctrl-C for a while, if this is the thread that hears it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -86,10 +86,10 @@ class Trace:
         looks at the test labels, so it bounds what early stopping could reach (section overfitting) and
         estimates nothing.
         """
-        record = self.best(error)
-        if record is None or error not in record.errors:
+        path = self.accepted
+        if not all(error in record.errors for record in path) or not path:
             raise MarginwiseError(f"no {error} error was recorded; give {error}=(X, y) to the search")
-        return record
+        return min(path, key=lambda record: record.errors[error])
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the table as columns by name.

@@ -1,0 +1,198 @@
+"""Searches that stop and go on: the same to the last bit, wherever they stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from killed import columns, walk
+
+import toys
+from marginwise.criteria.contract import Criterion
+from marginwise.errors import InvalidInputError
+from marginwise.priors import Prior
+from marginwise.search import SEARCHES, RandomWalk, Record
+from marginwise.tuning import Tuning, tune
+from zoo import blobs
+
+PROBLEM = blobs(20, 3)
+
+#: Makes the walk in killed.py slow enough to be killed on its way.
+SLOW = os.environ | {"MARGINWISE_TEST_PAUSE": "0.002"}
+
+
+def go(directory: Path | None, toy: type[Criterion] = toys.Hysteresis, **options: Any) -> Tuning:
+    options = {"search": "random-walk", "random_state": 3, "max_evaluations": 60} | options
+    return tune(PROBLEM.X, PROBLEM.y, toy(), checkpoint=directory, **options)
+
+
+def assert_same(a: Tuning, b: Tuning) -> None:
+    first, second = columns(a), columns(b)
+    assert first.keys() == second.keys()
+    for name, column in first.items():
+        np.testing.assert_array_equal(column, second[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("search", "toy"),
+    [
+        pytest.param(name, toy, id=f"{name}-{toy.name}")
+        for name, search in SEARCHES.items()
+        for toy in (toys.Hysteresis, toys.NoisySlope, toys.Potholes, toys.Terraces)
+        if toys.suits(search, toy, PROBLEM)
+    ],
+)
+def test_continued_equals_uninterrupted_wherever_it_stopped(search: str, toy: type[Criterion], tmp_path: Path) -> None:
+    whole = go(None, toy, search=search)
+    for stop in (1, 2, 7, 8, 23, 59):
+        directory = tmp_path / str(stop)
+        go(directory, toy, search=search, max_evaluations=stop)
+        assert_same(go(directory, toy, search=search), whole)
+        assert_same(go(directory, toy, search=search), whole)  # and once more, when it had ended
+
+
+def test_a_smaller_budget_ends_within_what_is_logged(tmp_path: Path) -> None:
+    go(tmp_path)
+    assert_same(go(tmp_path, max_evaluations=20), go(None, max_evaluations=20))
+
+
+def test_only_new_evaluations_are_made_and_told(tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=25)
+    told: list[Record] = []
+    go(tmp_path, callbacks=[told.append])
+    assert [record.index for record in told] == list(range(25, 60))
+
+
+def test_time_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = go(tmp_path, max_evaluations=25)
+    then = go(tmp_path)
+    np.testing.assert_array_equal(then.trace.to_arrays()["seconds"][:25], first.trace.to_arrays()["seconds"])
+    assert (np.diff(then.trace.to_arrays()["seconds"]) >= 0).all()
+
+
+def log(directory: Path) -> Path:
+    return directory / "run-0.jsonl"
+
+
+@pytest.mark.parametrize("cut", [1, 10, 100])
+def test_a_line_that_was_cut_off_is_dropped(cut: int, tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=30)
+    log(tmp_path).write_bytes(log(tmp_path).read_bytes()[:-cut])
+    assert_same(go(tmp_path), go(None))
+
+
+def test_a_first_line_that_was_cut_off_is_written_again(tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=1)
+    log(tmp_path).write_bytes(log(tmp_path).read_bytes()[:50])
+    assert_same(go(tmp_path), go(None))
+
+
+def test_killed_between_the_state_and_its_line(tmp_path: Path) -> None:
+    """The state of a point is on disk, its line is not yet: the state of the last line is still there."""
+    go(tmp_path, max_evaluations=30)
+    before = tmp_path / "before"
+    shutil.copytree(tmp_path, before)
+    accepted = [json.loads(line)["accepted"] for line in log(tmp_path).read_text().splitlines()[1:]]
+    last = max(k for k, was in enumerate(accepted) if was)
+    (before / f"run-0.state-{last + 3}").write_bytes(b"a state of a point that was never logged")
+    (before / "run-0.state-99.draft").write_bytes(b"half a sta")
+    assert_same(go(before), go(None))
+    kept = [path.name for path in before.iterdir()]
+    assert len(kept) == 2  # the log and one state
+
+
+def test_keeps_no_states_for_criteria_without_any(tmp_path: Path) -> None:
+    go(tmp_path, toys.Hill)
+    assert [path.name for path in tmp_path.iterdir()] == ["run-0.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"random_state": 4}, "seed"),
+        ({"search": "nelder-mead"}, "search"),
+        ({"search": RandomWalk(first_step=0.2)}, "search"),
+        ({"start": [1, 1, 0.1, 1, 1, 2]}, "start"),
+        ({"prior": Prior()}, "prior"),
+        ({"toy": toys.Hill}, "criterion"),
+        ({"isotropic": True}, "bounds"),
+        ({"sample_weight": np.full(20, 2.0)}, "data"),
+        ({"test": (PROBLEM.X, PROBLEM.y)}, "held-out data"),
+    ],
+)
+def test_a_checkpoint_of_something_else_is_refused(change: dict[str, Any], named: str, tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=5)
+    content = log(tmp_path).read_bytes()
+    with pytest.raises(InvalidInputError, match=rf"same problem with the same settings \({named} differs"):
+        go(tmp_path, **change)
+    assert log(tmp_path).read_bytes() == content
+
+
+def test_other_data_are_refused(tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=5)
+    with pytest.raises(InvalidInputError, match="data differs"):
+        tune(PROBLEM.X + 1e-9, PROBLEM.y, toys.Hysteresis(), search="random-walk", random_state=3, checkpoint=tmp_path)
+
+
+def test_a_log_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=10)
+    lines = log(tmp_path).read_text().splitlines()
+    entry = json.loads(lines[5])
+    entry["position"][0] += 0.1
+    lines[5] = json.dumps(entry)
+    log(tmp_path).write_text("\n".join(lines) + "\n")
+    with pytest.raises(InvalidInputError, match="evaluation 4 was made elsewhere"):
+        go(tmp_path)
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    log(tmp_path).write_text("my notes\nand more\n")
+    with pytest.raises(InvalidInputError, match="something else"):
+        go(tmp_path)
+    assert log(tmp_path).read_text() == "my notes\nand more\n"
+    with pytest.raises(InvalidInputError, match="a directory"):
+        go(log(tmp_path))
+
+
+def test_without_a_seed_the_recorded_one_is_taken(tmp_path: Path) -> None:
+    short = go(tmp_path, random_state=None, max_evaluations=20)
+    long = go(tmp_path, random_state=None)
+    np.testing.assert_array_equal(long.trace.to_arrays()["score"][:20], short.trace.to_arrays()["score"])
+    other = go(None, random_state=None)
+    assert not np.array_equal(other.trace.to_arrays()["score"], long.trace.to_arrays()["score"])
+
+
+def test_killed_at_random_moments_it_ends_the_same(tmp_path: Path, full: bool) -> None:
+    """A process that is killed with SIGKILL again and again, once it has made some progress."""
+    chance = random.Random(5)
+    script = Path(__file__).with_name("killed.py")
+    kills, logs = (12 if full else 4), [tmp_path / f"run-{number}.jsonl" for number in range(2)]
+
+    def progress() -> int:
+        return sum(path.read_bytes().count(b"\n") for path in logs if path.exists())
+
+    for _ in range(kills):
+        goal = progress() + chance.randint(5, 800 // (kills + 1))
+        process = subprocess.Popen([sys.executable, script, tmp_path], env=SLOW)
+        while progress() < goal and process.poll() is None:
+            time.sleep(0.002)
+        assert process.poll() is None, "it ended before it was killed"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert 0 < progress() < 802
+    subprocess.run([sys.executable, script, tmp_path], check=True)
+    whole = columns(walk(None))
+    with np.load(tmp_path / "result.npz") as continued:
+        assert set(continued.files) == whole.keys()
+        for name, column in whole.items():
+            np.testing.assert_array_equal(continued[name], column, err_msg=name)

@@ -1,0 +1,146 @@
+"""The one entry: starts, fixed C, priors, the ladder, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toys
+from marginwise.criteria import evaluate
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters, paper_start
+from marginwise.priors import Prior
+from marginwise.search import QuasiNewton
+from marginwise.tuning import Tuning, ladder, scan_line, tune
+from zoo import blobs
+
+P = blobs(40, 3)
+
+
+def go(criterion: Any = None, **options: Any) -> Tuning:
+    return tune(P.X, P.y, criterion or toys.RegressionEvidence(), **options)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "slack"),
+    [("laplace-evidence", "linear"), ("laplace-evidence", "quadratic"), ("span", "quadratic"), ("gacv", "linear")],
+)
+def test_improves_real_criteria_by_their_names(criterion: str, slack: str) -> None:
+    tuning = go(criterion, slack=slack, max_evaluations=60, isotropic=True)
+    at = {
+        name: evaluate(criterion, P.X, P.y, h, slack).value
+        for name, h in (("start", paper_start(3, isotropic=True)), ("end", tuning.hyperparameters))
+    }
+    assert tuning.value == pytest.approx(at["end"], rel=1e-6)
+    gain = at["end"] - at["start"]
+    assert (gain if criterion == "laplace-evidence" else -gain) > 0.01
+
+
+def test_is_the_same_for_a_name_and_an_object() -> None:
+    assert go(search="quasi-newton").hyperparameters == go(search=QuasiNewton()).hyperparameters
+
+
+def test_begins_where_it_should() -> None:
+    def start(**options: Any) -> Hyperparameters:
+        return go(max_evaluations=1, **options).restarts[0].start
+
+    def same(a: Hyperparameters, b: Hyperparameters) -> bool:
+        return a.names == b.names and bool(np.allclose(a.to_vector(), b.to_vector(), rtol=1e-14))
+
+    given = Hyperparameters(2, 3, 0.4, [1, 2, 3])
+    assert same(start(), paper_start(3))
+    assert same(start(isotropic=True), paper_start(3, isotropic=True))
+    assert same(start(prior=Prior()), Prior().mean(3))
+    assert same(start(prior=Prior(), isotropic=True), Prior().mean(3, isotropic=True))
+    assert same(start(start=given, prior=Prior()), given)
+    assert same(start(start=[2, 3, 0.4, 1, 2, 3]), given)
+    assert same(start(start=[2, 3, 0.4, 5]), Hyperparameters(2, 3, 0.4, 5))
+    assert same(start(start=[2, 3, 0.4, 5], isotropic=False), Hyperparameters(2, 3, 0.4, [5, 5, 5]))
+
+
+def test_keeps_C_at_one_where_only_the_product_with_the_kernel_counts() -> None:
+    tuning = go(toys.Product(), start=[2, 3, 0.4, 1, 2, 3], restarts=1, random_state=0)
+    np.testing.assert_allclose(tuning.restarts[0].start.to_vector(), np.log([1, 6, 0.8, 1, 2, 3]))
+    assert all(record.hyperparameters.C == 1.0 for run in tuning.restarts for record in run.trace)
+    assert tuning.value == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_prior_pulls_the_length_scales_together() -> None:
+    spreads = [0.05, 0.5, 5.0]
+    found = [go(prior=Prior(spread=s)).hyperparameters for s in spreads]
+    variances = [np.log(h.length_scales).std() for h in found]
+    assert variances[0] < variances[1] < variances[2]
+    alone = go(prior=Prior(), isotropic=True)
+    assert np.log(found[0].length_scales).mean() == pytest.approx(
+        np.log(alone.hyperparameters.length_scales[0]), abs=0.1
+    )
+
+
+def test_the_value_is_the_criterions_without_the_prior() -> None:
+    tuning = go(prior=Prior())
+    assert tuning.value == toys.RegressionEvidence().evaluate(P, tuning.hyperparameters).value
+    assert tuning.restarts[0].score < tuning.value
+
+
+def test_weights_count_repetitions() -> None:
+    """Three times the data under the same prior: the prior counts a third, however they are given."""
+    rows = np.tile(np.arange(40), 3)
+    weighted = tune(P.X, P.y, "laplace-evidence", prior=Prior(), sample_weight=np.full(40, 3.0))
+    repeated = tune(P.X[rows], P.y[rows], "laplace-evidence", prior=Prior())
+    np.testing.assert_allclose(weighted.hyperparameters.to_vector(), repeated.hyperparameters.to_vector(), atol=1e-3)
+
+
+def test_the_ladder_goes_from_one_length_scale_to_free_ones(tmp_path: Path) -> None:
+    rungs = ladder(P.X, P.y, toys.RegressionEvidence(), checkpoint=tmp_path)
+    assert [rung.spread for rung in rungs] == [0.0, 0.1, 0.3, 1.0, 3.0]
+    shared = rungs[0].tuning.hyperparameters
+    assert shared.is_isotropic
+    for rung in rungs[1:]:
+        start = rung.tuning.restarts[0].start
+        np.testing.assert_allclose(start.to_vector(), shared.as_ard(3).to_vector(), rtol=1e-12)
+        cold = go(prior=Prior(spread=rung.spread))
+        assert rung.tuning.restarts[0].score >= cold.restarts[0].score - 1e-4
+    spreads = [np.log(rung.tuning.hyperparameters.length_scales).std() for rung in rungs]
+    assert (np.diff(spreads) > 0).all()
+    values = [rung.tuning.value for rung in rungs]
+    assert (np.diff(values) > -1e-5).all()  # more freedom: the criterion only improves
+    again = ladder(P.X, P.y, toys.RegressionEvidence(), checkpoint=tmp_path, spreads=[0.3])
+    assert [rung.spread for rung in again] == [0.3]
+    assert again[0].tuning.hyperparameters == rungs[2].tuning.hyperparameters
+
+
+def test_scans_criteria_by_their_names() -> None:
+    line = scan_line(
+        ["laplace-evidence", "gacv"], P.X, P.y, paper_start(3), Hyperparameters(1, 5, 0.1, 2), "linear", n_points=3
+    )
+    for name, values in line.values.items():
+        middle = Hyperparameters.from_vector(line.logs[1])
+        assert values[1] == pytest.approx(evaluate(name, P.X, P.y, middle, "linear").value, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"search": "newton"}, "search"),
+        ({"criterion": "evident"}, "criterion"),
+        ({"restarts": -1}, "restarts"),
+        ({"random_state": 1.5}, "random_state"),
+        ({"random_state": -1}, "random_state"),
+        ({"start": [1, 1, 1, 2, 3]}, "length_scales"),
+        ({"start": [1, 1, 1, 2, 3, 4], "isotropic": True}, "start"),
+        ({"start": [1, 1e9, 1, 1]}, "start: k0"),
+        ({"max_evaluations": 0}, "max_evaluations"),
+        ({"max_seconds": -1.0}, "max_seconds"),
+    ],
+)
+def test_refuses_what_is_not_allowed(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"^{named}"):
+        go(**options)
+
+
+def test_refuses_negative_spreads() -> None:
+    with pytest.raises(InvalidInputError, match="spreads"):
+        ladder(P.X, P.y, toys.Hill(), spreads=[0.1, -1.0])

@@ -66,7 +66,7 @@ def solve_working_set(
     error, last = 1.0, np.inf
     exact = n <= _SMALL or start is not None  # a set that is still to change needs no exact solution
     for rounds in range(1, _MAX_ROUNDS + 1):
-        previous, chosen = chosen, _choose(lower, upper, beta, gradient)
+        previous, chosen = chosen, _choose(lower, upper, beta, gradient, chosen)
         system = _system(source, diagonal, chosen, previous, system)
         aim = _AIM + _ROUNDING * size.max() if exact else 0.1 * error
         before, slope = beta[chosen], gradient[chosen]
@@ -118,7 +118,7 @@ def _look(source: Source, beta: Array) -> tuple[Array, Array]:
     return source.combine(support, beta[support])
 
 
-def _choose(lower: Array, upper: Array, beta: Array, gradient: Array) -> Indices:
+def _choose(lower: Array, upper: Array, beta: Array, gradient: Array, previous: Indices) -> Indices:
     """Return the working set: free coordinates, then violators and points near the margin, the worst first."""
     n = len(beta)
     if n <= _SMALL:
@@ -134,11 +134,13 @@ def _choose(lower: Array, upper: Array, beta: Array, gradient: Array) -> Indices
     if others.size > room:
         others = others[np.argpartition(-urge[others], room)[:room]]
     if n_free + len(others) > _LARGEST:
-        # Too many free coordinates for one block: those furthest from their condition come first.
-        free_indices = np.flatnonzero(free)
-        keep = np.argpartition(-np.abs(gradient[free_indices]), _LARGEST - len(others))[: _LARGEST - len(others)]
-        free[:] = False
-        free[free_indices[keep]] = True
+        # Too many for one block. The worst come first, then some of the block before: without them two blocks
+        # undo each other's work in turn.
+        candidates = np.concatenate([np.flatnonzero(free), others])
+        worst = candidates[np.argsort(-np.where(free, np.abs(gradient), urge)[candidates])]
+        half = _LARGEST // 2
+        ranked = np.concatenate([worst[:half], previous[free[previous]][::2], worst[half:]])
+        return np.sort(ranked[np.sort(np.unique(ranked, return_index=True)[1])[:_LARGEST]])
     free[others] = True
     return np.flatnonzero(free)
 

@@ -9,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
+from marginwise.posterior.diagnostics import split_rhat
 from marginwise.posterior.gradient import GradientEstimate, GradientRecorder
 from marginwise.posterior.sampler import Sampler
 
 Array = npt.NDArray[np.float64]
 State = TypeVar("State")
+
+#: A potential scale reduction above this means chains that do not agree yet.
+MAX_RHAT = 1.1
 
 #: Draws kept for predictions; more would change a probability by less than its own error.
 _KEPT = 1024
@@ -32,6 +36,8 @@ class Precision:
         See above.
     min_steps, max_steps : int
         Numbers of steps between which sampling stops, whole blocks of the recorder.
+    max_leapfrogs : int
+        Number of leapfrog steps after which it stops at the latest, where trajectories take very many of them.
     """
 
     tolerance: float | None = None
@@ -39,6 +45,7 @@ class Precision:
     floor: float = 1e-4
     min_steps: int = 32
     max_steps: int = 640
+    max_leapfrogs: int = 25_000
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and not self.tolerance > 0.0:
@@ -50,8 +57,8 @@ class Precision:
         """Whether the estimate is precise enough."""
         if self.tolerance is not None:
             return bool((estimate.standard_error <= self.tolerance).all())
-        error, norm = np.linalg.norm(estimate.standard_error), np.linalg.norm(estimate.gradient)
-        return bool(error <= max(self.relative * norm, self.floor))
+        error, norm = (float(np.linalg.norm(x)) for x in (estimate.standard_error, estimate.gradient))
+        return error <= max(self.relative * norm, self.floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +77,8 @@ class Collection:
     acceptance, energy_error : arrays of shape (steps, chains)
     mean_leapfrog : float
         Leapfrog steps for each trajectory.
+    rhat : float
+        The largest potential scale reduction of the terms.
     precise : bool
         Whether the asked-for precision was reached.
     """
@@ -83,6 +92,7 @@ class Collection:
     acceptance: Array
     energy_error: Array
     mean_leapfrog: float
+    rhat: float
     precise: bool
 
 
@@ -133,8 +143,8 @@ def collect(
     state: State,
     recorder: GradientRecorder,
     precision: Precision,
-) -> tuple[State, Collection]:
-    """Sample in blocks until the gradient is precise enough; return the last state and what was collected."""
+) -> Collection:
+    """Sample in blocks until the chains agree and the gradient is precise enough, or the limits are reached."""
     latent, dual, kept = _Moments(), _Moments(), _Kept(_KEPT)
     acceptance, energy_error, leapfrogs = [], [], []
     while True:
@@ -152,10 +162,11 @@ def collect(
         if steps < precision.min_steps:
             continue
         estimate = recorder.estimate()
-        precise = precision.reached(estimate)
-        if precise or steps >= precision.max_steps:
+        rhat = max(split_rhat(series) for series in recorder.terms)
+        precise = precision.reached(estimate) and rhat <= MAX_RHAT
+        if precise or steps >= precision.max_steps or sum(leapfrogs) >= precision.max_leapfrogs:
             break
-    return state, Collection(
+    return Collection(
         gradient=estimate,
         latent_mean=latent.mean(),
         latent_variance=latent.variance(),
@@ -165,5 +176,6 @@ def collect(
         acceptance=np.array(acceptance),
         energy_error=np.array(energy_error),
         mean_leapfrog=float(np.mean(leapfrogs)),
+        rhat=rhat,
         precise=precise,
     )

@@ -1,8 +1,10 @@
 """The value of the evidence by sampling: a ladder of distributions from a Gaussian to the posterior.
 
-With the reference N(m, Σ) of the sites (τ, ν), its normaliser Z₀ and the remainder R (see ``leapfrog.Residual``),
+With a reference N(m, Σ), the logarithm ln Z₀ of its normaliser and the remainder R (see ``leapfrog.Residual``),
 
-    ln Q(Y|X) = n ln κ(C) + ln Z₀ + ln (Z₁/Z₀),    π_a ∝ N(θ; m, Σ) e^{-aR},  a: 0 → 1.
+    ln Q(Y|X) = n ln κ(C) + ln Z₀ + ln E[e^{-R}],    E over N(m, Σ),
+
+which is climbed in steps, π_a ∝ N(θ; m, Σ) e^{-aR}, a: 0 → 1.
 
 Each rung is as far from the last as its samples, reweighted, still carry the next; between neighbours the ratio of
 normalisers is had by Bennett's acceptance ratio (Bennett 1976), the best there is from samples of both. A chain goes
@@ -64,7 +66,7 @@ def estimate_evidence(
     place, step_size = None, sampler.first_step_size
     rungs, ratios = [0.0], []
     lower: Array = energies
-    counts = rng.multinomial(n_chains, np.full(n_chains, 1.0 / n_chains), size=_N_BOOTSTRAP)
+    counts = rng.multinomial(n_chains, np.full(n_chains, 1.0 / n_chains), size=_N_BOOTSTRAP).astype(float)
     while rungs[-1] < 1.0:
         if len(rungs) > _MAX_RUNGS:
             raise ArithmeticError("the posterior is too far from its Gaussian reference")
@@ -116,7 +118,7 @@ def _bennett(lower: Array, upper: Array, counts: Array) -> Array:
     """
     low, high = min(lower.min(), upper.min()) - 1.0, max(lower.max(), upper.max()) + 1.0
     c, step = 0.5 * float(np.median(lower) + np.median(upper)), math.inf
-    while abs(step) > 1e-10:
+    while abs(step) > 1e-10 * (1.0 + abs(c)):
         accept, refuse = expit(c - lower), expit(upper - c)
         excess = (accept - refuse).sum(axis=0)
         slope = (accept * (1.0 - accept) + refuse * (1.0 - refuse)).sum(axis=0)

@@ -82,9 +82,7 @@ class GradientRecorder:
         koff = self._hyperparameters.koff
         offset = -0.5 * koff * slope.sum(axis=0) * draws.dual_latent.sum(axis=0)
         virial = -0.5 * np.einsum("ij,ij->j", slope, draws.latent)
-        self._terms.append(
-            np.stack([-self._target.penalties @ slack.loss(margin), virial - offset, offset])
-        )
+        self._terms.append(np.stack([-self._target.penalties @ slack.loss(margin), virial - offset, offset]))
         at = (len(self._terms) - 1) % self.block
         self._store(self._duals, draws.dual_latent, at)
         if self._controls is not None:

@@ -59,9 +59,7 @@ class HMC(Sampler[HMCState]):
         Steps of the warm-up.
     """
 
-    def __init__(
-        self, target: Target, *, trajectory: float | None = None, n_discarded: int = N_DISCARDED
-    ) -> None:
+    def __init__(self, target: Target, *, trajectory: float | None = None, n_discarded: int = N_DISCARDED) -> None:
         self.target, self.n_discarded = target, n_discarded
         self.trajectory = trajectory or _TRAJECTORY / max(1.0, float(target.penalties.mean()))
 

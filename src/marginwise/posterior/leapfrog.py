@@ -17,24 +17,24 @@ Array = npt.NDArray[np.float64]
 
 
 class Residual(NamedTuple):
-    """R(θ) = Σ_i [C_i l_p(y_iθ_i) - ½τ_iθ_i² + ν_iθ_i], by which the target differs from the reference.
+    """R(x) = Σ_i [C_i l_p(y_iθ_i) - ½τ_ix_i² + b_ix_i], θ = mean + x: by which the target differs from the reference.
 
-    ``mean`` is where the chains' coordinate x = θ - mean has its origin; 1/``sharpness`` is the distance from the kink
-    of the linear slack at which the force begins to round it off (the energy never does); ``power`` is p.
+    1/``sharpness`` is the distance from the kink of the linear slack at which the force begins to round it off (the
+    energy never does); ``power`` is p.
     """
 
     mean: Array
     y: Array
     penalties: Array
     tau: Array
-    nu: Array
+    b: Array
     sharpness: Array
     power: int
 
 
 @compiled_vector
-def _force(theta: float, i: int, residual: Residual) -> float:
-    gap = 1.0 - residual.y[i] * theta
+def _force(x: float, i: int, residual: Residual) -> float:
+    gap = 1.0 - residual.y[i] * (residual.mean[i] + x)
     if residual.power == 1:
         # The step averaged over (9 - 15t²)/8, -1 ≤ t ≤ 1. This kernel has no second moment, so that the potential
         # of the force stays nearer to the hinge than with a positive one that is as smooth.
@@ -42,16 +42,16 @@ def _force(theta: float, i: int, residual: Residual) -> float:
         gap = 0.5 + 0.125 * t * (9.0 - 5.0 * t * t)
     else:
         gap = max(gap, 0.0)
-    return residual.nu[i] - residual.tau[i] * theta - residual.penalties[i] * residual.y[i] * gap
+    return residual.b[i] - residual.tau[i] * x - residual.penalties[i] * residual.y[i] * gap
 
 
 @compiled_vector
 def force(x: Array, residual: Residual, out: Array) -> None:
-    """Write ∂R/∂θ, rounded off at the kink."""
+    """Write ∂R/∂x, rounded off at the kink."""
     n, chains = x.shape
     for i in range(n):
         for j in range(chains):
-            out[i, j] = _force(x[i, j] + residual.mean[i], i, residual)
+            out[i, j] = _force(x[i, j], i, residual)
 
 
 @compiled_vector
@@ -73,7 +73,7 @@ def kick_and_turn(
             q[i, j] = speed * cos - place * sin
             place = place * cos + speed * sin
             x[i, j] = place
-            g[i, j] = _force(place + residual.mean[i], i, residual)
+            g[i, j] = _force(place, i, residual)
 
 
 @compiled_vector
@@ -87,15 +87,14 @@ def kick_energy(q: Array, g: Array, image: Array, energy: Array, kick: float) ->
 
 @compiled_vector
 def residual_energy(x: Array, residual: Residual) -> Array:
-    """Return R(θ) for each chain."""
+    """Return R(x) for each chain."""
     n, chains = x.shape
     energy = np.zeros(chains)
     for i in range(n):
         for j in range(chains):
-            theta = x[i, j] + residual.mean[i]
-            gap = max(1.0 - residual.y[i] * theta, 0.0)
+            gap = max(1.0 - residual.y[i] * (residual.mean[i] + x[i, j]), 0.0)
             loss = gap if residual.power == 1 else 0.5 * gap * gap
-            energy[j] += residual.penalties[i] * loss + theta * (residual.nu[i] - 0.5 * residual.tau[i] * theta)
+            energy[j] += residual.penalties[i] * loss + x[i, j] * (residual.b[i] - 0.5 * residual.tau[i] * x[i, j])
     return energy
 
 

@@ -38,7 +38,7 @@ class GaussianReference:
     covariance : array of shape (n, n) or None
         Σ, kept where it is the cheaper form of the product with Σ.
     log_normaliser : float
-        ln ∫ N(θ; 0, K) exp(-½ θᵀ diag(τ) θ + νᵀθ) dθ.
+        -½ ln|I + KT| - ½ mᵀb: the prior is e^{log_normaliser} N(θ; m, Σ) exp(½ xᵀTx - bᵀx), x = θ - m.
     """
 
     prior: PivotedGram
@@ -76,14 +76,15 @@ def gaussian_reference(prior: PivotedGram, tau: Array, nu: Array) -> GaussianRef
     R = np.linalg.cholesky(np.eye(rank) + A.T @ A)
     F = np.ascontiguousarray(solve_triangular(R, L.T, lower=True, check_finite=False).T)
     mean = F @ (F.T @ nu)
+    dual_mean = nu - tau * mean  # K⁻¹Σ = I - TΣ
     return GaussianReference(
         prior=prior,
         tau=tau,
         nu=nu,
         mean=mean,
-        dual_mean=nu - tau * mean,  # K⁻¹Σ = I - TΣ
+        dual_mean=dual_mean,
         variance=np.einsum("ij,ij->i", F, F),
         factor=F,
         covariance=F @ F.T if 2 * rank > len(L) else None,
-        log_normaliser=float(0.5 * nu @ mean - np.log(np.diag(R)).sum()),
+        log_normaliser=float(-0.5 * mean @ dual_mean - np.log(np.diag(R)).sum()),
     )

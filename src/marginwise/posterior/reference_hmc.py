@@ -1,10 +1,10 @@
 """Hybrid Monte Carlo that moves exactly under a Gaussian near the posterior, many chains at once.
 
-With θ = m + x, the target is N(x; 0, Σ) e^{-R(θ)} for a Gaussian reference N(m, Σ) and the small remainder R. In
+With θ = m + x, the target is ∝ N(x; 0, Σ) e^{-R(x)} for a Gaussian reference N(m, Σ) and a remainder R. In
 
-    H = ½ xᵀΣ⁻¹x + ½ qᵀΣ⁻¹q + R(m + x),   q = Σp ~ N(0, Σ),
+    H = ½ xᵀΣ⁻¹x + ½ qᵀΣ⁻¹q + R(x),   q = Σp ~ N(0, Σ),
 
-the quadratic part is solved exactly by turning (x, q); only R is integrated in steps, by kicks of q along Σ∂R/∂θ, and
+the quadratic part is solved exactly by turning (x, q); only R is integrated in steps, by kicks of q along Σ∂R/∂x, and
 one product with Σ is all a step costs. The energy is followed without Σ⁻¹ (see ``leapfrog.kick_and_turn``).
 
 The force may be any function of the place without harm to exactness, because the step decides with the true energy.
@@ -38,10 +38,13 @@ _FIRST_STEP_SIZE = 0.3
 _TARGET_ACCEPTANCE = 0.8
 #: Draws from the reference among which each chain's start is chosen.
 _CANDIDATES = 8
-#: Warm-up: number of steps, longest trajectory, and gain of ln(step size) in the error of the mean acceptance.
-#: With many chains that mean is so quiet that nothing cleverer is needed.
-_WARM_UP = ((8, 12, 0.8), (8, 12, 0.25), (8, _MAX_LEAPFROG, 0.15))
-_BRIEF_WARM_UP = ((6, _MAX_LEAPFROG, 0.5), (6, _MAX_LEAPFROG, 0.15))
+#: Warm-up on short trajectories: number of steps, and gain of ln(step size) in the error of the mean acceptance. With
+#: many chains that mean is so quiet that nothing cleverer is needed.
+_SHORT = 12
+_WARM_UP = ((8, 0.8), (8, 0.25))
+#: Then rounds of steps on trajectories of full length, until one of them has nearly the wanted acceptance.
+_ROUND, _ROUND_GAIN, _MIN_ROUNDS, _MAX_ROUNDS = 4, 0.25, 2, 12
+_NEARLY = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,7 @@ class ReferenceHMC(Sampler[ReferenceState]):
             target.y,
             temper * target.penalties,
             temper * reference.tau,
-            temper * reference.nu,
+            temper * reference.dual_mean,
             np.zeros(target.n),
             target.slack.power,
         )
@@ -110,27 +113,39 @@ class ReferenceHMC(Sampler[ReferenceState]):
         """Move every chain along one trajectory with a fresh momentum; accept or stay."""
         return self._step(rng, state, _MAX_LEAPFROG)
 
-    def warm_up(
-        self, rng: np.random.Generator, state: ReferenceState, *, brief: bool = False
-    ) -> ReferenceState:
+    def warm_up(self, rng: np.random.Generator, state: ReferenceState, *, brief: bool = False) -> ReferenceState:
         """Tune the step size to a mean acceptance of 0.8 while the chains leave their start.
 
         A brief warm-up is for chains that were already near, with a step size that was nearly right.
         """
-        for n_steps, longest, gain in _BRIEF_WARM_UP if brief else _WARM_UP:
+        for n_steps, gain in () if brief else _WARM_UP:
             for _ in range(n_steps):
-                state, info = self._step(rng, state, longest)
-                change = gain * (info.acceptance.mean() - _TARGET_ACCEPTANCE)
-                state = self.start(state.place, min(state.step_size * math.exp(change), _TRAJECTORY))
+                state, _ = self._tuned_step(rng, state, _SHORT, gain)
+        for done in range(1, _MAX_ROUNDS + 1):
+            reached = 0.0
+            for _ in range(_ROUND):
+                state, acceptance = self._tuned_step(rng, state, _MAX_LEAPFROG, _ROUND_GAIN)
+                reached += acceptance / _ROUND
+            if done >= _MIN_ROUNDS + brief and abs(reached - _TARGET_ACCEPTANCE) < _NEARLY:
+                break
+            if state.step_size == _TRAJECTORY and reached > _TARGET_ACCEPTANCE:
+                break
         return state
 
     def draws(self, state: ReferenceState) -> Draws:
         """Return the latent values of all chains."""
         return Draws(self.reference.mean[:, None] + state.place, self.reference.dual(state.place))
 
-    def _step(
-        self, rng: np.random.Generator, state: ReferenceState, longest: int
-    ) -> tuple[ReferenceState, Info]:
+    def _tuned_step(
+        self, rng: np.random.Generator, state: ReferenceState, longest: int, gain: float
+    ) -> tuple[ReferenceState, float]:
+        """Make a step and change the step size after it; return the mean acceptance as well."""
+        state, info = self._step(rng, state, longest)
+        acceptance = float(info.acceptance.mean())
+        step_size = state.step_size * math.exp(gain * (acceptance - _TARGET_ACCEPTANCE))
+        return self.start(state.place, min(step_size, _TRAJECTORY)), acceptance
+
+    def _step(self, rng: np.random.Generator, state: ReferenceState, longest: int) -> tuple[ReferenceState, Info]:
         e = state.step_size
         residual = self._rounded(e)
         x, g, image = state.place.copy(), state.force.copy(), state.image.copy()
@@ -138,9 +153,10 @@ class ReferenceHMC(Sampler[ReferenceState]):
         energy = -state.residual_energy
         wanted = _TRAJECTORY / e * rng.uniform(1.0 - _JITTER, 1.0 + _JITTER)
         n_leapfrog = min(max(int(wanted + rng.random()), 1), longest)
-        for k in range(n_leapfrog):  # half a kick at both ends, whole ones between two turns
-            leapfrog.kick_and_turn(x, q, g, image, energy, e if k else 0.5 * e, e, residual)
-            self.reference.times_covariance(g, out=image)
+        with np.errstate(over="ignore", invalid="ignore"):  # a trajectory that runs away will be rejected
+            for k in range(n_leapfrog):  # half a kick at both ends, whole ones between two turns
+                leapfrog.kick_and_turn(x, q, g, image, energy, e if k else 0.5 * e, e, residual)
+                self.reference.times_covariance(g, out=image)
         leapfrog.kick_energy(q, g, image, energy, 0.5 * e)
         residual_energy = self.residual_energy(x)
         energy += residual_energy
@@ -148,9 +164,9 @@ class ReferenceHMC(Sampler[ReferenceState]):
         for new, old in ((x, state.place), (g, state.force), (image, state.image)):
             leapfrog.restore(accepted, new, old)
         kept = np.where(accepted, residual_energy, state.residual_energy)
-        return replace(
-            state, place=x, force=g, image=image, residual_energy=kept
-        ), Info(probability, energy, n_leapfrog)
+        return replace(state, place=x, force=g, image=image, residual_energy=kept), Info(
+            probability, energy, n_leapfrog
+        )
 
     def _rounded(self, step_size: float) -> Residual:
         width = _ROUNDING * step_size * np.sqrt(self.reference.variance)

@@ -27,7 +27,7 @@ _AT_ONCE = 2**21
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampledPosterior(Posterior):
-    """The posterior as draws from it. Build it with :func:`sample_posterior` or :func:`hmc_posterior`.
+    """The posterior as draws from it. Build it with ``sampling.sample_posterior`` or ``sampling.hmc_posterior``.
 
     Attributes
     ----------
@@ -39,15 +39,12 @@ class SampledPosterior(Posterior):
         What the sampler left: some draws, and what diagnostics need.
     sites : Sites or None
         Sites of the Gaussian that guided the sampler: what a run near by can be started from.
-    step_size : float
-        The step size that the sampler found, likewise.
     """
 
     slack: Slack
     prior: PivotedGram
     collection: Collection
     sites: Sites | None
-    step_size: float
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return mean and variance of the latent function at new points."""

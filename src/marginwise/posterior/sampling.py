@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.collect import Collection, Precision, collect
+from marginwise.posterior.collect import MAX_RHAT, Collection, Precision, collect
 from marginwise.posterior.control_variates import ControlVariates
-from marginwise.posterior.diagnostics import split_rhat
 from marginwise.posterior.ep import Sites, run_ep
 from marginwise.posterior.evidence import EvidenceEstimate, estimate_evidence
 from marginwise.posterior.gradient import GradientRecorder
@@ -19,7 +17,7 @@ from marginwise.posterior.hmc import HMC, N_DISCARDED, N_SAMPLES
 from marginwise.posterior.likelihoods import slack_likelihood
 from marginwise.posterior.pivoted import PivotedGram, pivoted_gram
 from marginwise.posterior.reference import gaussian_reference
-from marginwise.posterior.reference_hmc import ReferenceHMC, ReferenceState
+from marginwise.posterior.reference_hmc import ReferenceHMC
 from marginwise.posterior.sampled import SampledPosterior
 from marginwise.posterior.sampler import Target
 from marginwise.problem import Problem
@@ -34,8 +32,11 @@ _N_CHAINS, _N_CHAINS_SMALL, _SMALL = 64, 128, 250
 #: Steps of the paper's chain that are summed into one cell for the length scales.
 _HMC_BLOCK = 200
 
-#: A potential scale reduction above this means chains that do not agree; short runs that mix well stay below.
-_MAX_RHAT = 1.2
+#: How the message begins when sampling went well and was only too short.
+IMPRECISE = "the evidence gradient is less precise than asked for"
+
+#: With fewer draws than this that violate a margin, the spread of the gradient's summands says nothing: most are 0.
+_MIN_VIOLATING = 30
 
 
 def sample_posterior(
@@ -46,7 +47,7 @@ def sample_posterior(
     seed: int | np.random.Generator = 0,
     precision: Precision | None = None,
     evidence: bool = False,
-    start: SampledPosterior | Sites | None = None,
+    start: Sites | None = None,
     gram: Array | None = None,
     n_chains: int | None = None,
 ) -> SampledPosterior:
@@ -62,8 +63,8 @@ def sample_posterior(
         When to stop.
     evidence : bool
         Whether to estimate the value of the evidence as well.
-    start : SampledPosterior or Sites, optional
-        A posterior near by, or its sites, to start expectation propagation from.
+    start : Sites, optional
+        ``sites`` of a posterior near by, to start expectation propagation from.
     gram : array, optional
         The Gram matrix, if it is at hand.
     n_chains : int, optional
@@ -71,9 +72,8 @@ def sample_posterior(
     """
     rng = np.random.default_rng(seed)
     gram = problem.gram(hyperparameters) if gram is None else gram
-    sites = start.sites if isinstance(start, SampledPosterior) else start
     likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
-    sites = run_ep(gram, problem.y, likelihood, start=sites).sites
+    sites = run_ep(gram, problem.y, likelihood, start=start).sites
     prior = pivoted_gram(gram)
     # A site that EP left with a negative precision is no use here, and any other is as exact.
     reference = gaussian_reference(prior, np.maximum(sites.tau, 0.0), sites.nu)
@@ -85,10 +85,10 @@ def sample_posterior(
         value = estimate_evidence(target, reference, rng, n_chains=n_chains)
         state = value.state
     else:
-        state = sampler.warm_up(rng, _begin(sampler, rng, start))
+        state = sampler.warm_up(rng, sampler.init(rng))
     controls = ControlVariates(target, reference, hyperparameters.koff)
     recorder = GradientRecorder(problem, hyperparameters, target, n_chains=n_chains, controls=controls)
-    state, collection = collect(sampler, rng, state, recorder, precision or Precision())
+    collection = collect(sampler, rng, state, recorder, precision or Precision())
     posterior = _assemble(problem, hyperparameters, slack, prior, collection, sites, state.step_size)
     if value is None:
         return posterior
@@ -119,17 +119,10 @@ def hmc_posterior(
     sampler = HMC(target, trajectory=trajectory, n_discarded=n_discarded)
     state = sampler.warm_up(rng, sampler.init(rng))
     recorder = GradientRecorder(problem, hyperparameters, target, n_chains=1, block=_HMC_BLOCK)
-    fixed = Precision(tolerance=np.inf, min_steps=n_samples, max_steps=n_samples)
-    state, collection = collect(sampler, rng, state, recorder, fixed)
+    fixed = Precision(tolerance=np.inf, min_steps=n_samples, max_steps=n_samples)  # reached when they are made
+    collection = collect(sampler, rng, state, recorder, fixed)
     prior = pivoted_gram(gram)
     return _assemble(problem, hyperparameters, slack, prior, collection, None, state.step_size)
-
-
-def _begin(
-    sampler: ReferenceHMC, rng: np.random.Generator, start: SampledPosterior | Sites | None
-) -> ReferenceState:
-    state = sampler.init(rng)
-    return sampler.start(state.place, start.step_size) if isinstance(start, SampledPosterior) else state
 
 
 def _assemble(
@@ -141,7 +134,6 @@ def _assemble(
     sites: Sites | None,
     step_size: float,
 ) -> SampledPosterior:
-    rhat = max(split_rhat(series) for series in collection.terms)
     steps, chains = collection.acceptance.shape
     gradient = collection.gradient
     return SampledPosterior(
@@ -151,9 +143,9 @@ def _assemble(
         latent_variance=collection.latent_variance,
         gradient=gradient.gradient,
         gradient_se=gradient.standard_error,
-        status=_status(rhat, collection),
+        status=_status(collection),
         diagnostics={
-            "rhat": rhat,
+            "rhat": collection.rhat,
             "effective_samples": gradient.effective_samples,
             "acceptance": float(collection.acceptance.mean()),
             "leapfrog_steps": collection.mean_leapfrog,
@@ -165,19 +157,22 @@ def _assemble(
         prior=prior,
         collection=collection,
         sites=sites,
-        step_size=step_size,
     )
 
 
-def _status(rhat: float, collection: Collection) -> Status:
-    if not np.isfinite(collection.gradient.gradient).all():
-        return Status(False, "the sampled evidence gradient is not finite")
-    if not rhat <= _MAX_RHAT:
-        return Status(False, f"the chains have not mixed (R-hat {rhat:.2f}): more steps or a smaller C·k0 help")
-    if not collection.precise:
-        error = float(np.linalg.norm(collection.gradient.standard_error))
-        steps = len(collection.acceptance)
+def _status(collection: Collection) -> Status:
+    gradient, error = collection.gradient.gradient, collection.gradient.standard_error
+    if not np.isfinite(gradient).all():
+        return Status(False, "the sampled evidence gradient is not finite: a smaller C·k0 helps")
+    if np.count_nonzero(collection.terms[0]) < _MIN_VIOLATING:  # the paper's section results_gradient_ascent
         return Status(
-            False, f"the evidence gradient's standard error was still {error:.1e} in norm after {steps} steps"
+            False, "hardly any draw violates a margin, so that the gradient's error is unknown: C is too large"
         )
+    if not collection.rhat <= MAX_RHAT:
+        return Status(
+            False, f"the chains have not mixed (R-hat {collection.rhat:.2f}): more steps or a smaller C·k0 help"
+        )
+    if not collection.precise:
+        steps, norm = len(collection.acceptance), float(np.linalg.norm(error))
+        return Status(False, f"{IMPRECISE}: its standard error was still {norm:.1e} in norm after {steps} steps")
     return CONVERGED

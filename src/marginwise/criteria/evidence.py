@@ -1,0 +1,70 @@
+"""The exact evidence by sampling: its gradient, and if asked for its value, both with standard errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.posterior.collect import Precision
+from marginwise.posterior.sampling import IMPRECISE, sample_posterior
+from marginwise.problem import Problem
+from marginwise.slack import Slack
+from marginwise.status import CONVERGED
+
+
+class Evidence(Criterion):
+    """The normalised log evidence E(Y|X) without approximation: its gradient, by sampling from the posterior.
+
+    The value is NaN unless it is asked for, because it costs more than the gradient. Both come with standard errors,
+    ``info["gradient_se"]`` and ``info["value_se"]``. The noise is a function of the hyperparameters and the seed:
+    evaluated twice, the criterion is the same, and at two places the errors are independent.
+
+    Parameters
+    ----------
+    slack : Slack or str, optional
+    value : bool
+        Whether to estimate the value as well.
+    precision : Precision, optional
+        When sampling stops: by default when the norm of the standard errors is a tenth of the gradient's.
+    seed : int
+        Seed of the noise.
+    """
+
+    name = "evidence"
+    direction = "maximise"
+    smooth = True
+    equation = "eqs. (cgrad), (lgrad) by sampling; the value, eq. (pyx1), by Bennett's acceptance ratio"
+
+    def __init__(
+        self,
+        slack: Slack | str | None = None,
+        *,
+        value: bool = False,
+        precision: Precision | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(slack)
+        self.value, self.precision, self.seed = value, precision or Precision(), seed
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        """Return the gradient, and the value or NaN; there is nothing to start from."""
+        place = np.frombuffer(hyperparameters.to_vector().tobytes(), dtype=np.uint32)
+        posterior = sample_posterior(
+            problem,
+            hyperparameters,
+            self.slack,
+            seed=np.random.default_rng([self.seed, *place]),
+            precision=self.precision,
+            evidence=self.value,
+        )
+        info = {"gradient_se": posterior.gradient_se, **posterior.diagnostics}
+        value = np.nan
+        if posterior.log_evidence is not None and posterior.log_evidence_se is not None:
+            n = float(problem.weights.sum())
+            value, info["value_se"] = posterior.log_evidence / n, posterior.log_evidence_se / n
+        # Near an optimum the gradient is smaller than any error: that is no failure, and the error says so.
+        noisy = posterior.status.message.startswith(IMPRECISE)
+        return Evaluation(value, posterior.gradient, CONVERGED if noisy else posterior.status, info=info)

@@ -13,8 +13,11 @@ class InvalidInputError(MarginwiseError, ValueError):
     """An argument has a value that is not allowed; the message names it and says what is."""
 
     def __init__(self, argument: str, value: object, allowed: str) -> None:
+        super().__init__(argument, value, allowed)  # all three, so that it can be pickled
         self.argument, self.value, self.allowed = argument, value, allowed
-        super().__init__(f"{argument} is {value!r}; expected {allowed}.")
+
+    def __str__(self) -> str:
+        return f"{self.argument} is {self.value!r}; expected {self.allowed}."
 
 
 class NotConvergedError(MarginwiseError, ArithmeticError):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.training import OWN_STATE
+from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.posterior.ep import TOLERANCE, run_ep
-from marginwise.posterior.ep_gradient import evidence_gradient, leave_one_out, leave_one_out_gradient
+from marginwise.posterior.ep_gradient import evidence_gradient, leave_one_out_with_gradient
 from marginwise.posterior.likelihoods import slack_likelihood
+from marginwise.posterior.sites import Sites
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 
@@ -29,7 +32,7 @@ class EPEvidence(Criterion):
         """Return the evidence and its gradient."""
         gram = problem.gram(hyperparameters)
         likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
-        result = run_ep(gram, problem.y, likelihood, start=state, tolerance=self.tolerance)
+        result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         n = float(problem.weights.sum())
         gradient = evidence_gradient(result, likelihood, gram, problem, hyperparameters) / n
         return Evaluation(result.log_evidence / n, gradient, result.status, result.sites, {"sweeps": result.sweeps})
@@ -55,14 +58,14 @@ class EPLeaveOneOut(Criterion):
         """Return the mean log-probability and its gradient."""
         gram = problem.gram(hyperparameters)
         likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
-        result = run_ep(gram, problem.y, likelihood, start=state, tolerance=self.tolerance)
-        shares = problem.weights / problem.weights.sum()
-        loo = leave_one_out(result.gaussian, likelihood, problem.y)
-        gradient = leave_one_out_gradient(result, loo, shares, gram, problem, hyperparameters)
-        return Evaluation(
-            float(shares @ loo.log_probability),
-            gradient,
-            result.status,
-            result.sites,
-            {"sweeps": result.sweeps, "log_evidence": result.log_evidence},
-        )
+        result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
+        value, gradient = leave_one_out_with_gradient(result, likelihood, gram, problem, hyperparameters)
+        info = {"sweeps": result.sweeps, "log_evidence": result.log_evidence}
+        return Evaluation(value, gradient, result.status, result.sites, info)
+
+
+def _check_start(state: Any, n: int) -> Sites | None:
+    """Return what expectation propagation on ``n`` points may start from, if that is what it is."""
+    if state is not None and not (isinstance(state, Sites) and len(state.tau) == n):
+        raise InvalidInputError("state", state, OWN_STATE)
+    return state

@@ -6,17 +6,20 @@ away, Newton's method on the fixed-point equations once near, and one site at a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.posterior.ep_steps import Moves, Point, Sites
-from marginwise.posterior.gaussian import SiteGaussian
-from marginwise.posterior.likelihoods import Likelihood, Tilted
+from marginwise.posterior.ep_steps import Moves, Point
+from marginwise.posterior.likelihoods import Likelihood
+from marginwise.posterior.sites import SiteApproximation, Sites
 from marginwise.status import CONVERGED, Status
 
+__all__ = ["TOLERANCE", "SiteApproximation", "Sites", "run_ep"]
+
 Array = npt.NDArray[np.float64]
+
+#: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.
+TOLERANCE = 1e-7
 
 #: Largest residual at which Newton's method is tried, and at which updates of all sites at once count as failed.
 _NEAR, _FAR = 0.5, 5.0
@@ -29,87 +32,16 @@ _PATIENCE = 10
 _PART, _CIRCLE = 0.9, 25
 
 
-@dataclass(frozen=True, eq=False)
-class EPResult:
-    """The Gaussian approximation N(mean, (K⁻¹ + diag τ)⁻¹), mean = Σν, of the posterior of the latent values.
-
-    Attributes
-    ----------
-    gaussian : SiteGaussian
-        The approximation, with all its moments.
-    tilted : Tilted
-        Moments of the exact likelihood under the cavities.
-    log_evidence : float
-        ln Q(Y|X), ln κ(C) included.
-    status : Status
-        Whether the sites reached their fixed point.
-    residual : float
-        Largest difference of tilted and Gaussian moments, in units of the Gaussian's.
-    sweeps : int
-        Updates of all sites.
-    """
-
-    gaussian: SiteGaussian
-    tilted: Tilted
-    log_evidence: float
-    status: Status
-    residual: float
-    sweeps: int
-
-    @property
-    def sites(self) -> Sites:
-        """What the next run can be started from."""
-        return Sites(self.gaussian.tau, self.gaussian.nu)
-
-    @property
-    def tau(self) -> Array:
-        """Precisions of the sites exp(-½τ_iθ_i² + ν_iθ_i)."""
-        return self.gaussian.tau
-
-    @property
-    def nu(self) -> Array:
-        """Linear parameters of the sites."""
-        return self.gaussian.nu
-
-    @property
-    def mean(self) -> Array:
-        """Mean of the latent values."""
-        return self.gaussian.mean
-
-    @property
-    def variance(self) -> Array:
-        """Variance of the latent values."""
-        return self.gaussian.variance
-
-    @property
-    def dual_mean(self) -> Array:
-        """b = K⁻¹ mean."""
-        return self.gaussian.dual_mean
-
-    @property
-    def cavity_mean(self) -> Array:
-        """Mean of the leave-one-out latent distributions."""
-        return self.gaussian.cavity_mean
-
-    @property
-    def cavity_variance(self) -> Array:
-        """Variance of the leave-one-out latent distributions."""
-        return self.gaussian.cavity_variance
-
-
 def run_ep(
     gram: Array,
     y: Array,
     likelihood: Likelihood,
     *,
-    start: Sites | EPResult | None = None,
-    tolerance: float = 1e-7,
+    start: Sites | None = None,
+    tolerance: float = TOLERANCE,
     max_sweeps: int = 500,
-) -> EPResult:
-    """Return the fixed point of expectation propagation, started from the sites of ``start`` if given.
-
-    At the default tolerance the evidence is exact to rounding (it is stationary), its gradient to about 1e-8.
-    """
+) -> SiteApproximation:
+    """Return the fixed point of expectation propagation, started from the sites of ``start`` if given."""
     moves = Moves(gram, y, likelihood)
     point = None if start is None else moves.point(start.tau, start.nu)
     if point is None or point.residual > _FAR:
@@ -142,13 +74,15 @@ def run_ep(
             f"expectation propagation stopped after {sweeps} sweeps with moments that differ by "
             f"{point.residual:.1e} standard deviations; a smaller C·k0 or shorter length scales help",
         )
-    return EPResult(point.gaussian, point.tilted, _log_evidence(point, likelihood), status, point.residual, sweeps)
+    return SiteApproximation(
+        point.gaussian, point.tilted, _log_evidence(point, likelihood), status, point.residual, sweeps
+    )
 
 
 def _log_evidence(point: Point, likelihood: Likelihood) -> float:
     """Return ln Q(Y|X): Rasmussen & Williams (2006), eq. 3.65, with the quadratic terms collected in b = K⁻¹μ."""
     gaussian = point.gaussian
     b, v = gaussian.dual_mean, gaussian.cavity_variance
-    local = point.tilted.log_z - 0.5 * np.log(gaussian.free) + 0.5 * v * b * b
+    local = point.tilted.value - 0.5 * np.log(gaussian.free) + 0.5 * v * b * b
     kappa = likelihood.log_kappa * float(likelihood.weights.sum())
     return float(local.sum()) - 0.5 * float(gaussian.mean @ b) - 0.5 * gaussian.log_det + kappa

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from marginwise import kernel
 from marginwise._jit import compiled_vector
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.ep import EPResult
-from marginwise.posterior.ep_jacobian import EPJacobian
 from marginwise.posterior.gaussian import SiteGaussian
-from marginwise.posterior.likelihoods import Likelihood
+from marginwise.posterior.jacobian import SiteJacobian
+from marginwise.posterior.likelihoods import Likelihood, Moments
+from marginwise.posterior.sites import SiteApproximation
 from marginwise.problem import Problem
 
 Array = npt.NDArray[np.float64]
@@ -23,23 +23,28 @@ _ACCURACY = 1e-10
 
 
 def evidence_gradient(
-    result: EPResult, likelihood: Likelihood, gram: Array, problem: Problem, hyperparameters: Hyperparameters
+    result: SiteApproximation,
+    likelihood: Likelihood,
+    gram: Array,
+    problem: Problem,
+    hyperparameters: Hyperparameters,
 ) -> Array:
     """Return the derivatives of ln Q(Y|X) in the logarithms of the hyperparameters.
 
-    At the fixed point the evidence is stationary in the sites, so that only explicit dependences count:
-    ∂/∂K = ½(bbᵀ - W) (Rasmussen & Williams 2006, eq. 5.27), ∂/∂C = Σ ∂ln Z_i/∂C + n ∂ln κ/∂C.
+    At the fixed point the evidence of expectation propagation, and the bound of the variational approximation, are
+    stationary in the sites, so that only explicit dependences count: ∂/∂K = ½(bbᵀ - W) (Rasmussen & Williams 2006,
+    eq. 5.27), ∂/∂C = Σ ∂L_i/∂C + n ∂ln κ/∂C, with L_i the likelihood's ln Z or E[ln t].
     """
     gaussian = result.gaussian
     G = _evidence_cotangent(gaussian.covariance, gaussian.dual_mean, gaussian.tau, gaussian.free)
     gradient = kernel.contract(G, gram, problem.X, hyperparameters)
-    by_c = result.tilted.log_z_c.sum() + likelihood.log_kappa_c * likelihood.weights.sum()
+    by_c = result.moments.value_c.sum() + likelihood.log_kappa_c * likelihood.weights.sum()
     gradient[0] = hyperparameters.C * by_c
     return gradient
 
 
 class LeaveOneOut(NamedTuple):
-    """ln[Z_i(+)/(Z_i(+) + Z_i(-))] for each point, and its derivatives at fixed cavity."""
+    """Log-probability of each label under its cavity, normalised over the two labels; derivatives at fixed cavity."""
 
     log_probability: Array
     by_mean: Array
@@ -48,42 +53,43 @@ class LeaveOneOut(NamedTuple):
 
 
 def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> LeaveOneOut:
-    """Return the log-probability of each label under its cavity, normalised over the two labels."""
+    """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples."""
     m, v = gaussian.cavity_mean, gaussian.cavity_variance
     one = likelihood.unweighted(len(y))
     right, wrong = one.tilted(m, v, y), one.tilted(m, v, -y)
-    log_probability = -np.logaddexp(0.0, wrong.log_z - right.log_z)
+    log_probability = -np.logaddexp(0.0, wrong.value - right.value)
     p_wrong = -np.expm1(log_probability)
 
-    def by_variance(slope: Array, shrink: Array) -> Array:  # ∂ln Z/∂v = ½(∂²ln Z/∂m² + (∂ln Z/∂m)²)
-        return 0.5 * (slope**2 - shrink / v)
+    def by_variance(moments: Moments) -> Array:  # ∂ln Z/∂v = ½(∂²ln Z/∂m² + (∂ln Z/∂m)²)
+        return 0.5 * (moments.slope**2 - moments.shrink / v)
 
     return LeaveOneOut(
         log_probability,
         p_wrong * (right.slope - wrong.slope),
-        p_wrong * (by_variance(right.slope, right.shrink) - by_variance(wrong.slope, wrong.shrink)),
-        p_wrong * (right.log_z_c - wrong.log_z_c),
+        p_wrong * (by_variance(right) - by_variance(wrong)),
+        p_wrong * (right.value_c - wrong.value_c),
     )
 
 
-def leave_one_out_gradient(
-    result: EPResult,
-    loo: LeaveOneOut,
-    shares: Array,
+def leave_one_out_with_gradient(
+    result: SiteApproximation,
+    likelihood: Likelihood,
     gram: Array,
     problem: Problem,
     hyperparameters: Hyperparameters,
-) -> Array:
-    """Return the derivatives of Σ_i shares_i ``loo.log_probability``_i in the logarithms of the hyperparameters.
+) -> tuple[float, Array]:
+    """Return the weighted mean of the log-probabilities of :func:`leave_one_out` and its derivatives in the logarithms of the hyperparameters.
 
     The fixed point moves with the hyperparameters; its movement is taken into account by the adjoint of the
-    linearised map (``ep_jacobian``). For x = dm + b dv and dv, the movements of the cavities, with cotangents x̄, v̄:
+    linearised map (``jacobian``). For x = dm + b dv and dv, the movements of the cavities, with cotangents x̄, v̄:
 
         x̄ = L_m - β⁻²l₃ τ̄,   v̄ = L_v - bL_m - ½β⁻²l₄ τ̄ + ½β⁻¹l₃ ē,   τ̄ = -(Σ°∘Σ°)β⁻²v̄,   ē = Σ°β⁻¹x̄.
     """
-    gaussian, tilted = result.gaussian, result.tilted
+    gaussian, tilted = result.gaussian, result.moments
+    shares = problem.weights / problem.weights.sum()
+    loo = leave_one_out(gaussian, likelihood, problem.y)
     free, b = gaussian.free, gaussian.dual_mean
-    jacobian = EPJacobian(gaussian, tilted)
+    jacobian = SiteJacobian(gaussian, tilted, cavities=True)
     scale, third, fourth = jacobian.scale, jacobian.third, jacobian.fourth  # σ, σ³l₃/β³, σ⁴l₄/β⁴
     by_mean = shares * loo.by_mean * scale / free  # in units of the posterior's standard deviations from here on
     by_variance = (shares * loo.by_variance - b * shares * loo.by_mean) * (scale / free) ** 2
@@ -101,7 +107,7 @@ def leave_one_out_gradient(
         tilted.slope_c / tilted.keep
     )
     gradient[0] = hyperparameters.C * (shares @ loo.by_c + moved)
-    return gradient
+    return float(shares @ loo.log_probability), gradient
 
 
 def _gram_cotangent(gaussian: SiteGaussian, mean_bar: Array, variance_bar: Array) -> Array:

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
-from marginwise.posterior.ep_jacobian import EPJacobian
 from marginwise.posterior.ep_sequential import sweep_sites
 from marginwise.posterior.gaussian import SiteGaussian, site_gaussian
-from marginwise.posterior.likelihoods import Likelihood, Tilted
+from marginwise.posterior.jacobian import SiteJacobian
+from marginwise.posterior.likelihoods import Likelihood, Moments
+from marginwise.posterior.sites import Sites
 
 Array = npt.NDArray[np.float64]
 
 _EPSILON = float(np.finfo(float).eps)
 
-#: Newton's step for a precision is kept within this factor of the tilted moments' own value.
-_FACTOR = 3.0
-
 #: Rounding can't hide a larger residual than this.
 _MOST_ROUNDING = 1e-2
-
-
-class Sites(NamedTuple):
-    """The factors exp(-½τ_iθ_i² + ν_iθ_i) that stand for the likelihood: what EP can be started from."""
-
-    tau: Array
-    nu: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +36,7 @@ class Point:
     """
 
     gaussian: SiteGaussian
-    tilted: Tilted
+    tilted: Moments
     matched: Sites
     residual: float
     merit: float
@@ -94,29 +84,18 @@ class Moves:
     def newton(self, point: Point, tolerance: float) -> Point | None:
         """Return the point after a step of Newton's method, or None if that is no better."""
         gaussian = point.gaussian
-        jacobian = EPJacobian(gaussian, point.tilted)
+        jacobian = SiteJacobian(gaussian, point.tilted, cavities=True)
         accuracy = min(0.01, 0.1 * point.residual)
-        wanted = point.matched.tau
-        bounds = np.sort([wanted / _FACTOR, wanted * _FACTOR], axis=0)
-
-        def step(start: Sites, matched: Sites, mean: Array) -> Sites:
-            change = matched.tau - start.tau
-            change, e = jacobian.solve(change, matched.nu - start.nu - mean * change, accuracy)
-            tau = np.clip(start.tau + change, bounds[0], bounds[1])
-            return Sites(tau, start.nu + e + mean * (tau - start.tau))
-
         start = Sites(gaussian.tau, gaussian.nu)
-        sites = step(start, point.matched, gaussian.mean)
+        sites = jacobian.step(start, point.matched, gaussian.mean, accuracy)
         if point.residual**2 > tolerance:
             # One step won't do. A second one with the same matrix, from moments of second order, is cheap.
-            change = sites.tau - start.tau
-            e = sites.nu - start.nu - gaussian.mean * change
-            mean, variance = jacobian.moments_after(gaussian, change, e)
+            mean, variance = jacobian.moments_after(gaussian, sites)
             free = 1.0 - sites.tau * variance
             if variance.min() > 0.0 and (free > 0.1 * gaussian.free).all():
                 v = variance / free
                 _, matched = self._match(mean - v * (sites.nu - sites.tau * mean), v)
-                sites = step(sites, matched, mean)
+                sites = jacobian.step(sites, matched, mean, accuracy)
         moved = self.point(*sites)
         return moved if moved is not None and moved.merit < 0.7 * point.merit else None
 
@@ -127,7 +106,7 @@ class Moves:
         sweep_sites(gaussian.full_covariance(), gaussian.mean.copy(), tau, nu, self.y, self.likelihood, part)
         return self.point(tau, nu)
 
-    def _match(self, m: Array, v: Array) -> tuple[Tilted, Sites]:
+    def _match(self, m: Array, v: Array) -> tuple[Moments, Sites]:
         """Return the tilted moments of cavities N(m_i, v_i), and the sites that give them."""
         tilted = self.likelihood.tilted(m, v, self.y)
         tau = tilted.shrink / (v * tilted.keep)

@@ -12,16 +12,17 @@ from __future__ import annotations
 import math
 
 from marginwise._jit import compiled
-from marginwise.posterior.truncated import half_line, log_ndtr
+from marginwise.posterior.truncated import half_line, log_ndtr, logistic
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+_SQRT_HALF = math.sqrt(0.5)
 
 
 @compiled
 def tilted_slack(
     power: int, m: float, v: float, C: float
 ) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Return ln Z = ln ∫ N(f; m, v) t(f) df and its derivatives, as the rows of ``likelihoods.Tilted``."""
+    """Return ln Z = ln ∫ N(f; m, v) t(f) df and its derivatives, as the rows of ``likelihoods.Moments``."""
     s = math.sqrt(v)
     a = (1.0 - m) / s
     if power == 1:
@@ -33,7 +34,7 @@ def tilted_slack(
     log_outer, D, V, K3, K4 = half_line(a)
     log_inner, mean, variance, skewness, fourth = half_line(b)
     log_odds = log_inner + log_scale - log_outer
-    r, q = _logistic(log_odds), _logistic(-log_odds)  # weights of the inner and of the outer half
+    r, q = logistic(log_odds), logistic(-log_odds)  # weights of the inner and of the outer half
     d = scale * mean
     U = scale * scale * variance
     U3 = scale**3 * skewness
@@ -87,9 +88,27 @@ def tilted_slack(
 
 
 @compiled
-def _logistic(x: float) -> float:
-    """Return 1/(1 + e^{-x}), with the small values exact."""
-    if x >= 0.0:
-        return 1.0 / (1.0 + math.exp(-x))
-    e = math.exp(x)
-    return e / (1.0 + e)
+def expected_slack(
+    power: int, m: float, v: float, C: float
+) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """Return E[-C l_p(f)] under N(f; m, v) and its derivatives, as the rows of ``likelihoods.Moments``."""
+    s = math.sqrt(v)
+    z = (1.0 - m) / s
+    log_upper, mean, _, _, _ = half_line(-z)  # Φ(z)/φ(z), and the mean of s⁻¹(1-f) where it is positive
+    phi = math.exp(-0.5 * z * z - _LOG_SQRT_2PI)
+    upper = math.exp(log_upper - 0.5 * z * z - _LOG_SQRT_2PI) if z < 0.0 else 0.5 * math.erfc(-z * _SQRT_HALF)
+    violation = s * upper * mean
+    if power == 1:
+        return (
+            -C * violation,
+            C * upper,
+            C * s * phi,
+            1.0,
+            -C * z * phi / v,
+            C * (1.0 - z * z) * phi / (s * v),
+            -violation,
+            upper,
+            -phi / s,
+        )
+    loss = 0.5 * v * (upper + z * upper * mean)  # ½E[(1-f)₊²] = ½v[Φ(z) + z(zΦ(z) + φ(z))]
+    return -C * loss, C * violation, C * v * upper, 1.0, C * phi / s, C * z * phi / v, -loss, violation, -upper

@@ -19,6 +19,15 @@ _TAIL = 3.0
 
 
 @compiled
+def logistic(x: float) -> float:
+    """Return 1/(1 + e^{-x}), with the small values exact."""
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+@compiled
 def log_ndtr(x: float) -> float:
     """Return ln Φ(x)."""
     if x > -_TAIL:

@@ -1,14 +1,17 @@
-"""The linearised fixed-point map of expectation propagation, and linear systems with it.
+"""The linearised fixed-point maps of expectation propagation and of the variational approximation.
 
-The map takes the sites to the cavities N(m_i, v_i) of their Gaussian, and those to the sites of the tilted moments.
-Its derivative at a fixed point, for changes dτ and e = dν - μ dτ, with Σ° the covariance without its diagonal, ∘ the
-product by entries and l₃, l₄ the third and fourth derivatives of ln Z with respect to m, is
+Both maps take the sites to moments of their Gaussian, and those to new sites. Expectation propagation does so by way
+of the cavities N(m_i, v_i). The derivative of its map at a fixed point, for changes dτ and e = dν - μ dτ, with Σ° the
+covariance without its diagonal, ∘ the product by entries and l₃, l₄ the third and fourth derivatives of ln Z with
+respect to m, is
 
     dv = -β⁻² (Σ°∘Σ°) dτ,   dm + b dv = β⁻¹ Σ° e,
     dτ' = -β⁻² [l₃ (dm + b dv) + ½ l₄ dv],   e' = ½ β⁻¹ l₃ dv,
 
-because a cavity does not depend on its own site. So e can be eliminated: systems are of size n, not 2n, and products
-with their matrix cost two products with Σ. Everything is in units of the posterior's standard deviations.
+because a cavity does not depend on its own site. The variational map is the same with the marginals in the place of
+the cavities, Σ in that of Σ°, E[ln t] in that of ln Z, and β = 1. So e can be eliminated: systems are of size n, not
+2n, and products with their matrix cost two products with Σ. Everything is in units of the posterior's standard
+deviations.
 """
 
 from __future__ import annotations
@@ -20,44 +23,61 @@ import numpy.typing as npt
 from scipy.linalg import blas, solve
 
 from marginwise.posterior.gaussian import SiteGaussian, mirrored, squared
-from marginwise.posterior.likelihoods import Tilted
+from marginwise.posterior.likelihoods import Moments
+from marginwise.posterior.sites import Sites
 
 Array = npt.NDArray[np.float64]
+
+#: Newton's step for a precision is kept within this factor of the one that the map leads to.
+_FACTOR = 3.0
 
 #: Krylov vectors before a system is solved by elimination instead.
 _MAX_KRYLOV = 60
 
 
-class EPJacobian:
-    """I - J for the sites of ``gaussian`` and the moments ``tilted`` of its cavities."""
+class SiteJacobian:
+    """I - J for the sites of ``gaussian`` and the likelihood's moments under its cavities or marginals."""
 
-    def __init__(self, gaussian: SiteGaussian, tilted: Tilted) -> None:
+    def __init__(self, gaussian: SiteGaussian, moments: Moments, *, cavities: bool) -> None:
+        self._own = 1.0 if cavities else 0.0
         self.scale = np.sqrt(gaussian.variance)
         self._covariance = gaussian.covariance
         self._squared = squared(gaussian.covariance)
-        ratio = self.scale / tilted.keep
-        self.third = tilted.third * ratio**3
-        self.fourth = tilted.fourth * ratio**4
+        ratio = self.scale / moments.keep
+        self.third = moments.third * ratio**3
+        self.fourth = moments.fourth * ratio**4
 
     def correlate(self, x: Array) -> Array:
-        """Return R°x, R the correlation matrix."""
-        return blas.dsymv(1.0, self._covariance, x / self.scale, lower=1) / self.scale - x
+        """Return R°x (Rx), R the correlation matrix."""
+        return blas.dsymv(1.0, self._covariance, x / self.scale, lower=1) / self.scale - self._own * x
 
     def correlate_squared(self, x: Array) -> Array:
-        """Return (R°∘R°)x."""
+        """Return (R°∘R°)x, or (R∘R)x."""
         variance = self.scale**2
-        return blas.dsymv(1.0, self._squared, x / variance, lower=1) / variance - x
+        return blas.dsymv(1.0, self._squared, x / variance, lower=1) / variance - self._own * x
 
-    def moments_after(self, gaussian: SiteGaussian, change: Array, e: Array) -> tuple[Array, Array]:
-        """Return mean and variance after changes (dτ, e) of the sites, to second order.
+    def moments_after(self, gaussian: SiteGaussian, sites: Sites) -> tuple[Array, Array]:
+        """Return mean and variance after a change of the sites by (dτ, e), to second order.
 
         dμ = (Σ⁻¹ + dT)⁻¹e exactly; the second order of the variances, diag(ΣdTΣdTΣ), is kept for equal indices of
         dT, its largest part, because all of it would cost a matrix product.
         """
-        moved = gaussian.times_covariance(e)
+        change = sites.tau - gaussian.tau
+        moved = gaussian.times_covariance(sites.nu - gaussian.nu - gaussian.mean * change)
         mean = gaussian.mean + moved - gaussian.times_covariance(change * moved)
         first = change - change**2 * gaussian.variance
         return mean, gaussian.variance - blas.dsymv(1.0, self._squared, first, lower=1)
+
+    def step(self, start: Sites, wanted: Sites, mean: Array, accuracy: float) -> Sites:
+        """Return the sites after a step of Newton's method from ``start``, whose map leads to ``wanted``.
+
+        Far from the fixed point the step can be wild; each precision is kept near the one that is wanted.
+        """
+        change = wanted.tau - start.tau
+        change, e = self.solve(change, wanted.nu - start.nu - mean * change, accuracy)
+        bounds = np.sort([wanted.tau / _FACTOR, wanted.tau * _FACTOR], axis=0)
+        tau = np.clip(start.tau + change, bounds[0], bounds[1])
+        return Sites(tau, start.nu + e + mean * (tau - start.tau))
 
     def solve(self, tau: Array, e: Array, accuracy: float) -> tuple[Array, Array]:
         """Return the changes (dτ, e) with (I - J)(dτ, e) = the arguments."""
@@ -85,7 +105,7 @@ class EPJacobian:
         x = gmres(product, right, accuracy, _MAX_KRYLOV)
         if x is None:
             R = mirrored(self._covariance) / np.outer(self.scale, self.scale)
-            np.fill_diagonal(R, 0.0)
+            np.fill_diagonal(R, 1.0 - self._own)
             middle = self.third[:, None] * R * self.third + np.diag(self.fourth)
             matrix = np.eye(len(right)) - 0.5 * middle @ (R * R)
             x = solve(matrix.T if transposed else matrix, right, check_finite=False)

@@ -78,7 +78,7 @@ def leave_one_out_with_gradient(
     problem: Problem,
     hyperparameters: Hyperparameters,
 ) -> tuple[float, Array]:
-    """Return the weighted mean of the log-probabilities of :func:`leave_one_out` and its derivatives in the logarithms of the hyperparameters.
+    """Return the weighted mean log-probability of the left-out labels, and its derivatives.
 
     The fixed point moves with the hyperparameters; its movement is taken into account by the adjoint of the
     linearised map (``jacobian``). For x = dm + b dv and dv, the movements of the cavities, with cotangents x̄, v̄:

@@ -74,7 +74,7 @@ def test_frozen_equal_hashable_and_picklable() -> None:
     assert h != Hyperparameters(1, 2, 3, [5, 4])
     assert pickle.loads(pickle.dumps(h)) == h
     assert replace(h, C=7).C == 7.0
-    with pytest.raises(InvalidInputError, match="^k0 is -1"):
+    with pytest.raises(InvalidInputError, match=r"^k0 is -1"):
         replace(h, k0=-1)
 
 
@@ -105,7 +105,7 @@ def test_vector_there_and_back(logs: list[float]) -> None:
     "vector", [[], [0.0], [0, 0, 0], np.zeros((2, 4)), 0.0, ["a", 0, 0, 0], [None, 0, 0, 0], "abcd"]
 )
 def test_a_vector_of_another_shape_is_refused(vector: object) -> None:
-    with pytest.raises(InvalidInputError, match="^vector is ") as caught:
+    with pytest.raises(InvalidInputError, match=r"^vector is ") as caught:
         Hyperparameters.from_vector(vector)  # type: ignore[arg-type]
     assert "at least one log length scale" in caught.value.allowed
 

@@ -113,7 +113,7 @@ def test_labels_that_are_not_plus_or_minus_one(bad: float) -> None:
 
 
 def test_labels_that_are_words() -> None:
-    with pytest.raises(InvalidInputError, match="^y is 'list'; expected numbers only"):
+    with pytest.raises(InvalidInputError, match=r"^y is 'list'; expected numbers only"):
         check_labels(["1", "-1"], 2)
 
 
@@ -145,10 +145,10 @@ def test_gram_that_is_not_symmetric() -> None:
     for n in (2, 5, 60):
         K = kernel.gram(blobs(n, 2).X, Hyperparameters(length_scales=[1, 1]))
         check_gram(K + 1e-12 * np.triu(np.ones((n, n))))  # rounding is forgiven
-        with pytest.raises(InvalidInputError, match="^gram is 'not symmetric'"):
+        with pytest.raises(InvalidInputError, match=r"^gram is 'not symmetric'"):
             check_gram(np.triu(K))
         K[0, 1] += 1e-3
-        with pytest.raises(InvalidInputError, match="^gram is 'not symmetric'"):
+        with pytest.raises(InvalidInputError, match=r"^gram is 'not symmetric'"):
             check_gram(K)
 
 

@@ -148,5 +148,5 @@ def test_slack_by_name() -> None:
     assert as_slack("quadratic") is QUADRATIC
     assert as_slack(QUADRATIC) is QUADRATIC
     for wrong in ("cubic", "LINEAR", None, 1):
-        with pytest.raises(InvalidInputError, match="slack is .* one of 'linear', 'quadratic'"):
+        with pytest.raises(InvalidInputError, match=r"slack is .* one of 'linear', 'quadratic'"):
             as_slack(wrong)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from marginwise import kernel
 from marginwise.criteria import as_criterion, criterion_class, criterion_names
+from marginwise.criteria.evidence import Evidence
 from marginwise.datasets import load_benchmark
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import as_problem
@@ -45,7 +46,9 @@ def test_error(length: float, slack: str) -> float:
 
 def curve(name: str, slack: str) -> np.ndarray:
     """Return the criterion along the line, NaN where it has no value."""
-    criterion, state, values = as_criterion(name, slack), None, []
+    # The sampled evidence gives its gradient alone unless its value is asked for.
+    criterion = Evidence(slack, value=True) if name == "evidence" else as_criterion(name, slack)
+    state, values = None, []
     for length in LENGTHS:
         evaluation = criterion.evaluate(PROBLEM, at(length), state)
         state = evaluation.state

@@ -10,6 +10,7 @@ from marginwise.criteria.bounds import JaakkolaHaussler, SupportVectorFraction
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.cross_validation import CrossValidationError, CrossValidationLogLoss
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
+from marginwise.criteria.evidence import Evidence
 from marginwise.criteria.gacv import GACV
 from marginwise.criteria.kwok import KwokEvidence
 from marginwise.criteria.laplace import LaplaceEvidence
@@ -42,6 +43,7 @@ register(RawSpan)
 register(GACV)
 register(LaplaceEvidence)
 register(KwokEvidence)
+register(Evidence)
 register(EPEvidence)
 register(EPLeaveOneOut)
 register(CrossValidationError)

@@ -32,8 +32,15 @@ def test_moves_along_the_gradient_in_logarithms() -> None:
     search = GradientAscent(first_move=0.2)
     state = search.init(SPACE, Point(SPACE.start, np.nan, np.nan, BEFORE))
     move = search.propose(state, np.random.default_rng(0)) - SPACE.start
-    np.testing.assert_allclose(move, 0.2 * BEFORE)
-    np.testing.assert_allclose(np.abs(move).max(), 0.2)
+    np.testing.assert_allclose(move, 0.2 * np.array([1, -1, 1, 1, -1, 1]))
+
+
+def test_every_part_is_moved_as_far_at_first_however_small_its_derivatives() -> None:
+    gradient = np.array([5.0, -1e-3, 0.0, 1e-6, -2e-6, 4e-6])
+    search = GradientAscent(first_move=0.2)
+    state = search.init(SPACE, Point(SPACE.start, np.nan, np.nan, gradient))
+    move = search.propose(state, np.random.default_rng(0)) - SPACE.start
+    np.testing.assert_allclose(move, [0.2, -0.2, 0, 0.05, -0.1, 0.2])
 
 
 def test_raises_the_rates_of_derivatives_that_do_not_decline_quickly() -> None:
@@ -82,7 +89,7 @@ def test_discards_a_move_to_where_the_criterion_fails() -> None:
     np.testing.assert_allclose(state.rates, 0.5 * start.rates)
 
 
-def test_gives_up_after_many_discarded_moves() -> None:
+def test_gives_up_when_the_gradient_does_not_decline() -> None:
     search = GradientAscent(patience=3)
     state = search.init(SPACE, Point(SPACE.start, np.nan, np.nan, BEFORE))
     failed = Point(SPACE.start, np.nan, np.nan, None, None, Status(False, "no"))
@@ -105,9 +112,9 @@ def test_ends_within_the_noise() -> None:
     last = run.trace.accepted[-1].point
     peak = max(np.linalg.norm(record.point.gradient) for record in run.trace.accepted)
     noise = np.sqrt(6) * toys.NoisySlope.noise
-    assert np.linalg.norm(last.gradient) ** 2 <= noise**2 + (0.01 * peak) ** 2
+    assert np.linalg.norm(last.gradient) ** 2 <= noise**2 + (0.04 * peak) ** 2
     _, true = toys.hill(run.hyperparameters.to_vector())
-    assert np.linalg.norm(true) < 3 * noise + 0.01 * peak
+    assert np.linalg.norm(true) < 3 * noise + 0.04 * peak
 
 
 def test_takes_some_tens_of_steps_from_the_papers_starts() -> None:

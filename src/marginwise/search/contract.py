@@ -80,6 +80,12 @@ class Space:
         return self.free >= 3
 
     @property
+    def parts(self) -> list[npt.NDArray[np.intp]]:
+        """The entries of a position that belong together: each of C, k0 and koff alone, and all length scales."""
+        alone = np.flatnonzero(~self.is_length_scale)
+        return [*alone[:, None], np.flatnonzero(self.is_length_scale)]
+
+    @property
     def start(self) -> Vector:
         """The position of the hyperparameters that the space was made around."""
         return self.origin[self.free]
@@ -93,6 +99,20 @@ class Space:
     def clip(self, position: Vector) -> Vector:
         """Return the nearest position within the bounds."""
         return np.clip(position, self.lower, self.upper)
+
+    def normalised(self, gradient: Vector) -> Vector:
+        """Return the gradient with the largest entry of each of :attr:`parts` scaled to one, by a positive factor.
+
+        Far from an optimum the derivatives of the parts differ by orders of magnitude, which says how flat the score
+        is in each and not how far to go: with inputs so many that no two points are alike, all that a step along the
+        gradient does is to lower C and k0 until nothing depends on the length scales any more.
+        """
+        scaled = np.zeros_like(gradient)
+        for part in self.parts:
+            largest = np.abs(gradient[part]).max()
+            if largest > 0:
+                scaled[part] = gradient[part] / largest
+        return scaled
 
     def projected(self, position: Vector, gradient: Vector) -> Vector:
         """Return the gradient without the components that push a position out of the box."""

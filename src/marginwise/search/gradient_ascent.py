@@ -16,24 +16,26 @@ from marginwise.status import Status
 
 Vector = npt.NDArray[np.float64]
 
-#: A derivative that rises by less than this fraction of the gradient's norm does no harm.
+#: A part of the gradient that rises by less than this fraction of the largest part does no harm.
 _SMALL = 0.1
-
-#: Keeps the first rates finite where the gradient vanishes.
-_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class AscentState:
-    """Where the ascent is, its gradient there, the learning rates, and the largest gradient norm so far."""
+    """Where the ascent is, its gradient there and the learning rates.
+
+    ``peaks`` are the largest norms so far of the gradient's parts, ``least`` the smallest norm of the whole since
+    the last peak, and ``idle`` is the number of moves since either, discarded ones included.
+    """
 
     space: Space
     position: Vector
     gradient: Vector
     noise: Vector
     rates: Vector
-    peak: float
-    discarded: int = 0
+    peaks: Vector
+    least: float
+    idle: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class GradientAscent(Search[AscentState]):
     Parameters
     ----------
     first_move : float
-        How far the hyperparameter with the largest derivative is moved by the first step.
+        How far C, k0, koff and the length scale with the largest derivative are moved by the first step.
     largest_move : float
         No hyperparameter is moved further by one step.
     raise_by, lower_by : float
@@ -62,9 +64,10 @@ class GradientAscent(Search[AscentState]):
     decline, rise : float
         The ratios |g'|/|g| in the rules above.
     tolerance : float
-        The ascent ends when |g|² ≤ |noise|² + (tolerance · peak)², peak being the largest |g| met.
+        The ascent ends when |g|² ≤ |noise|² + (tolerance · peak)² for C, k0, koff and the length scales, each with
+        its own peak, the largest |g| met. (A peak of less than tolerance times the largest counts as that much.)
     patience : int
-        The ascent gives up after so many discarded moves one after the other.
+        The ascent gives up when for so many moves the gradient has neither risen to a new peak nor declined.
     """
 
     name: ClassVar[str] = "gradient-ascent"
@@ -77,13 +80,16 @@ class GradientAscent(Search[AscentState]):
     lower_by: float = 0.5
     decline: float = 0.7
     rise: float = 2.0
-    tolerance: float = 0.01
-    patience: int = 20
+    tolerance: float = 0.02
+    patience: int = 100
 
     def init(self, space: Space, start: Point) -> AscentState:
         gradient, noise = _usable(space, start)
-        rates = np.full(space.size, self.first_move / max(np.abs(gradient).max(), _TINY))
-        return AscentState(space, start.position, gradient, noise, rates, peak=float(np.linalg.norm(gradient)))
+        moved = gradient != 0.0
+        rates = np.ones(space.size)
+        rates[moved] = self.first_move * space.normalised(gradient)[moved] / gradient[moved]
+        norms = _norms(space, gradient)
+        return AscentState(space, start.position, gradient, noise, rates, norms, float(np.linalg.norm(norms)))
 
     def propose(self, state: AscentState, rng: np.random.Generator) -> Vector:
         move = np.clip(state.rates * state.gradient, -self.largest_move, self.largest_move)
@@ -93,40 +99,45 @@ class GradientAscent(Search[AscentState]):
         if not point.status.ok:
             return self._discard(state)
         gradient, noise = _usable(state.space, point)
-        insignificant = 2.0 * np.hypot(noise, state.noise) + _SMALL * np.linalg.norm(state.gradient)
-        if self._went_too_far(state, gradient, insignificant):
+        if self._went_too_far(state, gradient, noise):
             return self._discard(state)
         agreement = gradient * state.gradient
         unchanged = (agreement > 0) & (np.abs(gradient) > self.decline * np.abs(state.gradient))
         turned = (agreement < 0) & (np.abs(gradient) > 2.0 * noise)
         rates = state.rates * np.where(unchanged, self.raise_by, np.where(turned, self.lower_by, 1.0))
-        peak = max(state.peak, float(np.linalg.norm(gradient)))
-        state = AscentState(state.space, point.position, gradient, noise, rates, peak)
-        return state, Step(True, rates)
+        norms = _norms(state.space, gradient)
+        norm = float(np.linalg.norm(norms))
+        peaks, least, idle = np.maximum(state.peaks, norms), min(state.least, norm), state.idle + 1
+        if norm < state.least or (norms > state.peaks).any():
+            least, idle = norm, 0
+        after = AscentState(state.space, point.position, gradient, noise, rates, peaks, least, idle)
+        return after, Step(True, rates)
 
     def terminate(self, state: AscentState) -> Status | None:
-        norm, noise = np.linalg.norm(state.gradient), np.linalg.norm(state.noise)
-        small = self.tolerance * state.peak
-        if norm**2 <= noise**2 + small**2:
-            return Status(True, f"converged: the gradient {norm:.2g} is small beside its peak {state.peak:.2g}")
-        if state.discarded >= self.patience:
-            return Status(False, f"{self.patience} moves one after the other were discarded, gradient {norm:.2g}")
+        norms, noise = _norms(state.space, state.gradient), _norms(state.space, state.noise)
+        small = self.tolerance * np.maximum(state.peaks, self.tolerance * state.peaks.max())
+        if (norms**2 <= noise**2 + small**2).all():
+            return Status(True, f"converged: the gradient {norms.max():.2g} is small beside its peaks")
+        if state.idle >= self.patience:
+            return Status(False, f"the gradient has not declined for {self.patience} moves; it is {norms.max():.2g}")
         return None
 
-    def _went_too_far(self, state: AscentState, gradient: Vector, insignificant: Vector) -> bool:
-        """Say whether C, k0, koff or the vector of length scales rose sharply or turned without shrinking."""
-        together = state.space.is_length_scale
-        for part in [*np.eye(state.space.size, dtype=bool)[~together], together]:
-            before, after = np.linalg.norm(state.gradient[part]), np.linalg.norm(gradient[part])
-            margin = np.linalg.norm(insignificant[part])
-            turned = gradient[part] @ state.gradient[part] < 0
-            if after > (1.0 if turned else self.rise) * before + margin:
-                return True
-        return False
+    def _went_too_far(self, state: AscentState, gradient: Vector, noise: Vector) -> bool:
+        """Say whether a part of the gradient rose sharply, or turned without shrinking."""
+        space = state.space
+        before, after = _norms(space, state.gradient), _norms(space, gradient)
+        insignificant = 2.0 * np.hypot(_norms(space, noise), _norms(space, state.noise)) + _SMALL * before.max()
+        turned = np.array([gradient[part] @ state.gradient[part] < 0 for part in space.parts])
+        return bool((after > np.where(turned, 1.0, self.rise) * before + insignificant).any())
 
     def _discard(self, state: AscentState) -> tuple[AscentState, Step]:
         rates = state.rates * self.lower_by
-        return replace(state, rates=rates, discarded=state.discarded + 1), Step(False, rates)
+        return replace(state, rates=rates, idle=state.idle + 1), Step(False, rates)
+
+
+def _norms(space: Space, gradient: Vector) -> Vector:
+    """Return the norm of each part: |g_C|, |g_k0|, |g_koff| and that of the length scales' vector."""
+    return np.array([np.linalg.norm(gradient[part]) for part in space.parts])
 
 
 def _usable(space: Space, point: Point) -> tuple[Vector, Vector]:

@@ -18,7 +18,6 @@ from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
 
 Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 #: Sufficient increase (Nocedal & Wright eq. 3.4), and the least cosine between a move and the change of
 #: gradient at which the move says something about the curvature.
@@ -63,7 +62,7 @@ class QuasiNewton(Search[NewtonState]):
     Parameters
     ----------
     first_move : float
-        How far the hyperparameter with the largest derivative is moved by the first step.
+        How far C, k0, koff and the length scale with the largest derivative are moved by the first step.
     largest_move : float
         No hyperparameter is moved further by one step.
     gradient_tolerance : float
@@ -81,7 +80,7 @@ class QuasiNewton(Search[NewtonState]):
     needs_gradient: ClassVar[bool] = True
 
     first_move: float = 0.5
-    largest_move: float = 2.0
+    largest_move: float = 1.0
     gradient_tolerance: float = 1e-5
     gain_tolerance: float = 5e-6
     moves: int = 5
@@ -141,22 +140,18 @@ class QuasiNewton(Search[NewtonState]):
         gradient = space.projected(point.position, _gradient(point))
         free = gradient != 0.0
         direction = np.zeros_like(gradient)
-        if free.any():
-            newton = self._newton(pairs, free, gradient[free])
-            if newton is None:
-                return self._at(space, point, (), stretch)
-            direction[free] = stretch * newton
-            direction *= min(1.0, self.largest_move / np.abs(direction).max())
-        return NewtonState(space, point, pairs, stretch, direction)
-
-    def _newton(self, pairs: tuple[Pair, ...], free: Flags, gradient: Array) -> Array | None:
-        """Return the Newton step of the free hyperparameters; None if rounding has spoilt the curvature."""
         if not pairs:
-            return gradient * (self.first_move / np.abs(gradient).max())
-        try:
-            return cho_solve(cho_factor(curvature(pairs)[np.ix_(free, free)]), gradient)
-        except np.linalg.LinAlgError:  # moves so nearly parallel that the matrix is not positive definite
-            return None
+            direction = stretch * self.first_move * space.normalised(gradient)
+        elif free.any():
+            try:
+                factor = cho_factor(curvature(pairs)[np.ix_(free, free)])
+            except np.linalg.LinAlgError:  # moves so nearly parallel that the matrix is not positive definite
+                return self._at(space, point, (), stretch)
+            direction[free] = stretch * cho_solve(factor, gradient[free])
+        longest = float(np.abs(direction).max())
+        if longest > self.largest_move:
+            direction *= self.largest_move / longest
+        return NewtonState(space, point, pairs, stretch, direction)
 
 
 def curvature(pairs: tuple[Pair, ...]) -> Array:

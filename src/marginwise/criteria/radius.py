@@ -24,7 +24,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.solve import Solution, solve_dense
-from marginwise.status import Status
+from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
 
@@ -98,7 +98,7 @@ def _norm_bound(trained: Trained) -> Ball:
     slack_part = 1.0 / h.C if trained.slack.power == 2 else 0.0
     gradient = np.zeros(len(h.to_vector()))
     gradient[:3] = -slack_part, h.k0, h.koff
-    return Ball(h.k0 + h.koff + slack_part, gradient, Status(True, "a bound"), None)
+    return Ball(h.k0 + h.koff + slack_part, gradient, CONVERGED, None)
 
 
 def _checked(state: Any) -> tuple[Solution | None, Solution | None]:

@@ -16,6 +16,10 @@ from marginwise.problem import Problem
 from marginwise.slack import Slack
 
 
+#: Unlike the evidence, the leave-one-out probability is not stationary in the sites, and errs in proportion.
+LOO_TOLERANCE = 1e-10
+
+
 class EPEvidence(Criterion):
     """The normalised log evidence E(Y|X) in the approximation of expectation propagation."""
 
@@ -50,7 +54,7 @@ class EPLeaveOneOut(Criterion):
     smooth = True
     equation = "leave-one-out probability from EP's cavities (Opper & Winther 2000; Rasmussen & Williams 2006, 5.4.2)"
 
-    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = LOO_TOLERANCE) -> None:
         super().__init__(slack)
         self.tolerance = tolerance
 

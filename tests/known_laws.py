@@ -45,7 +45,7 @@ def quadrature(problem: Problem, h: Hyperparameters, slack: Slack) -> Quadrature
     and the error that of rounding.
     """
     n, K = problem.n, problem.gram(h)
-    x, w = np.polynomial.legendre.leggauss({1: 200, 2: 100, 3: 50}[n])
+    x, w = np.polynomial.legendre.leggauss({1: 200, 2: 100, 3: 36}[n])
     nodes, weights = [], []
     for y, sd in zip(problem.y, np.sqrt(np.diag(K)), strict=True):
         low, high = -8.0 * sd, 8.0 * sd

@@ -12,7 +12,6 @@ is summed over; there the draws are summed in cells, of some neighbouring steps 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +29,9 @@ Array = npt.NDArray[np.float64]
 #: Chains are shared out among at most this many cells, steps among as many as there are blocks of this length.
 _MAX_GROUPS = 8
 _BLOCK = 16
+
+#: With fewer cells than this the coefficient of a control variate would be too uncertain.
+_MIN_CELLS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ class GradientRecorder:
     ) -> None:
         self._problem, self._hyperparameters, self._target = problem, hyperparameters, target
         self._controls, self.block = controls, block
-        self._groups = math.gcd(n_chains, _MAX_GROUPS)
+        self._groups = max(k for k in range(1, _MAX_GROUPS + 1) if n_chains % k == 0)
         self._width = n_chains // self._groups
         self._terms: list[Array] = []
         self._chain_controls: list[Array] = []
@@ -106,7 +108,7 @@ class GradientRecorder:
         cells = np.stack(self._cells)
         cell_controls = np.stack(self._cell_controls)[None] if self._cell_controls else None
         for a in range(cells.shape[-1]):
-            own = None if cell_controls is None else cell_controls[..., a]
+            own = None if cell_controls is None or cells[..., a].size < _MIN_CELLS else cell_controls[..., a]
             parts.append(estimate_mean(cells[..., a], own))
         n, C = float(self._problem.weights.sum()), self._hyperparameters.C
         gradient = np.array([part.value for part in parts]) / n

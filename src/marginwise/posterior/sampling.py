@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.posterior.collect import MAX_RHAT, Collection, Precision, collect
 from marginwise.posterior.control_variates import ControlVariates
@@ -68,8 +69,11 @@ def sample_posterior(
     gram : array, optional
         The Gram matrix, if it is at hand.
     n_chains : int, optional
-        Chains side by side; a multiple of 8 is best.
+        Chains side by side, a multiple of 8.
     """
+    n_chains = n_chains or (_N_CHAINS if problem.n >= _SMALL else _N_CHAINS_SMALL)
+    if n_chains < 8 or n_chains % 8:
+        raise InvalidInputError("n_chains", n_chains, "a positive multiple of 8")
     rng = np.random.default_rng(seed)
     gram = problem.gram(hyperparameters) if gram is None else gram
     likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
@@ -78,7 +82,6 @@ def sample_posterior(
     # A site that EP left with a negative precision is no use here, and any other is as exact.
     reference = gaussian_reference(prior, np.maximum(sites.tau, 0.0), sites.nu)
     target = Target(gram, problem.y, problem.penalties(hyperparameters.C), slack)
-    n_chains = n_chains or (_N_CHAINS if problem.n >= _SMALL else _N_CHAINS_SMALL)
     sampler = ReferenceHMC(target, reference, n_chains=n_chains)
     value: EvidenceEstimate | None = None
     if evidence:

@@ -95,17 +95,17 @@ def test_evidence_of_few_points_is_close_to_the_integral(slack: str) -> None:
 @every_slack
 def test_leave_one_out_is_what_it_says(slack: str) -> None:
     """Close to the predictions of posteriors that have not seen the point, one by one."""
-    problem, h = blobs(16, 2), Hyperparameters(1.4, 1.5, 0.2, [1.0, 1.5])
+    problem, h = blobs(30, 2), Hyperparameters(1.4, 1.5, 0.2, [1.0, 1.5])
     logs = []
-    for i in range(16):
-        others = np.flatnonzero(np.arange(16) != i)
+    for i in range(30):
+        others = np.flatnonzero(np.arange(30) != i)
         without = posterior(problem.X[others], problem.y[others], h, slack)
         logs.append(np.log(without.predict_proba(problem.X[[i]])[0, int(problem.y[i] > 0)]))
     ours = EPLeaveOneOut(slack).evaluate(problem, h)
     assert ours.value == pytest.approx(np.mean(logs), abs=0.02)
     result = run_ep(problem.gram(h), problem.y, slack_likelihood(slack, h.C, problem.weights))
     each = leave_one_out(result.gaussian, slack_likelihood(slack, h.C, problem.weights), problem.y)
-    np.testing.assert_allclose(each.log_probability, logs, rtol=0.03, atol=0.03)
+    np.testing.assert_allclose(each.log_probability, logs, rtol=0.1, atol=0.02)
 
 
 def test_leave_one_out_of_a_normalised_likelihood_is_its_own_normaliser() -> None:

@@ -15,7 +15,6 @@ from marginwise.posterior.sites import Sites
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 
-
 #: Unlike the evidence, the leave-one-out probability is not stationary in the sites, and errs in proportion.
 LOO_TOLERANCE = 1e-10
 

@@ -6,6 +6,7 @@ autocovariances are pooled around the common mean; a chain that stays apart show
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
 
 Array = npt.NDArray[np.float64]
+
+#: Steps from which on a series is long enough for the variance of block means.
+_LONG = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +38,35 @@ def autocovariance(series: Array) -> Array:
 
 
 def autocorrelation_time(series: Array) -> float:
-    """Return τ = 1 + 2 Σ_t ρ_t, by Geyer's initial monotone sequence (Geyer 1992), not below 1.
+    """Return τ = 1 + 2 Σ_t ρ_t, not below 1: a chain that overshoots is less sure than it is favourable.
+
+    The estimate is Geyer's initial monotone sequence (Geyer 1992), right for reversible chains. Where momenta outlive
+    a step correlations may swing below zero and back; a long series is therefore also taken in blocks, the variance
+    of whose means sees all of them, and the larger value is believed.
+    """
+    time = len(series)
+    variance = float(series.var())
+    if variance <= 0.0:
+        return 1.0
+    tau = _monotone_sequence(series)
+    if time >= _LONG:
+        length = math.isqrt(time)
+        blocks = series[: length * (time // length)].reshape(-1, length, series.shape[1]).mean(axis=1)
+        tau = max(tau, length * float(blocks.var()) / variance)
+    return tau
+
+
+def _monotone_sequence(series: Array) -> float:
+    """Return Geyer's estimate.
 
     Sums of two neighbouring autocorrelations are positive and decrease for a reversible chain; they are summed until
-    noise makes one negative. Below 1 (a chain that overshoots) the estimate is less sure than it is favourable.
+    noise makes one negative.
     """
     covariance = autocovariance(series)
-    if covariance[0] <= 0.0:
-        return 1.0
     rho = covariance / covariance[0]
     pairs = rho[: 2 * (len(rho) // 2)].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0.0)
     positive = pairs[: ends[0]] if ends.size else pairs
-    if positive.size == 0:
-        return 1.0
     return max(1.0, 2.0 * float(np.minimum.accumulate(positive).sum()) - 1.0)
 
 

@@ -13,9 +13,9 @@ from marginwise import kernel
 from marginwise._jit import compiled
 from marginwise.posterior.collect import Collection
 from marginwise.posterior.contract import Posterior
-from marginwise.posterior.ep import Sites
 from marginwise.posterior.likelihoods import tilt
 from marginwise.posterior.pivoted import PivotedGram
+from marginwise.posterior.sites import Sites
 from marginwise.problem import check_inputs
 from marginwise.slack import Slack
 

@@ -11,16 +11,18 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.posterior.collect import MAX_RHAT, Collection, Precision, collect
 from marginwise.posterior.control_variates import ControlVariates
-from marginwise.posterior.ep import Sites, run_ep
+from marginwise.posterior.ep import run_ep
 from marginwise.posterior.evidence import EvidenceEstimate, estimate_evidence
 from marginwise.posterior.gradient import GradientRecorder
 from marginwise.posterior.hmc import HMC, N_DISCARDED, N_SAMPLES
 from marginwise.posterior.likelihoods import slack_likelihood
 from marginwise.posterior.pivoted import PivotedGram, pivoted_gram
+from marginwise.posterior.prediction import GaussianPosterior
 from marginwise.posterior.reference import gaussian_reference
 from marginwise.posterior.reference_hmc import ReferenceHMC
 from marginwise.posterior.sampled import SampledPosterior
 from marginwise.posterior.sampler import Target
+from marginwise.posterior.sites import Sites
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
@@ -48,7 +50,7 @@ def sample_posterior(
     seed: int | np.random.Generator = 0,
     precision: Precision | None = None,
     evidence: bool = False,
-    start: Sites | None = None,
+    start: GaussianPosterior | SampledPosterior | Sites | None = None,
     gram: Array | None = None,
     n_chains: int | None = None,
 ) -> SampledPosterior:
@@ -64,8 +66,8 @@ def sample_posterior(
         When to stop.
     evidence : bool
         Whether to estimate the value of the evidence as well.
-    start : Sites, optional
-        ``sites`` of a posterior near by, to start expectation propagation from.
+    start : GaussianPosterior, SampledPosterior or Sites, optional
+        A posterior near by, or its sites, to start expectation propagation from.
     gram : array, optional
         The Gram matrix, if it is at hand.
     n_chains : int, optional
@@ -77,7 +79,8 @@ def sample_posterior(
     rng = np.random.default_rng(seed)
     gram = problem.gram(hyperparameters) if gram is None else gram
     likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
-    sites = run_ep(gram, problem.y, likelihood, start=start).sites
+    near = start if start is None or isinstance(start, Sites) else start.sites
+    sites = run_ep(gram, problem.y, likelihood, start=near).sites
     prior = pivoted_gram(gram)
     # A site that EP left with a negative precision is no use here, and any other is as exact.
     reference = gaussian_reference(prior, np.maximum(sites.tau, 0.0), sites.nu)

@@ -126,6 +126,10 @@ def test_the_reference_says_when_it_has_not_converged(slack: Slack, case: tuple[
     theirs = certify(K, problem.y, penalties, slack, slow.alpha)
     ours = certify(K, problem.y, penalties, slack, solve_problem(problem, h, slack).alpha)
     assert slow.status.ok == (theirs.violation <= 1e-9 * theirs.scale)
+    assert slow.duality_gap == pytest.approx(
+        theirs.gap, rel=1e-9, abs=1e-12 * theirs.value_scale + 1e-14 * theirs.scale * penalties.sum()
+    )
+    assert slow.kkt_violation == pytest.approx(theirs.violation / theirs.scale, rel=1e-9, abs=1e-14)
     if not slow.status.ok:
         assert "optimality conditions hold to" in slow.status.message
     assert_sets_are_exact(slow, penalties, slack)

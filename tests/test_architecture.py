@@ -25,6 +25,7 @@ LAYERS = [
     "criteria",
     "search",
     "tuning",
+    "stacking",
     "estimators",
     "datasets",
     "study",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from marginwise.criteria import Criterion, Evaluation, criterion_names, evaluate
     from marginwise.datasets import benchmark_names, load_benchmark, load_table
-    from marginwise.estimators import MarginSVC
+    from marginwise.estimators import MarginSVC, TunedSVC
     from marginwise.hyperparameters import Hyperparameters
     from marginwise.posterior import posterior
     from marginwise.solve import Solution, solve, solve_gram
@@ -25,6 +25,7 @@ __all__ = [
     "Hyperparameters",
     "MarginSVC",
     "Solution",
+    "TunedSVC",
     "benchmark_names",
     "criterion_names",
     "evaluate",
@@ -41,6 +42,7 @@ _HOME = {
     "Evaluation": "criteria",
     "Hyperparameters": "hyperparameters",
     "MarginSVC": "estimators",
+    "TunedSVC": "estimators",
     "Solution": "solve",
     "benchmark_names": "datasets",
     "criterion_names": "criteria",

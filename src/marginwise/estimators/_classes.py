@@ -15,6 +15,8 @@ from marginwise.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 
+_MOST_REPETITIONS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class ClassificationTable:
@@ -30,6 +32,20 @@ class ClassificationTable:
         """The ±1 labels of each two-class problem: one for two classes, one for each class against the rest."""
         positive = [1] if len(self.classes) == 2 else range(len(self.classes))
         return [np.where(self.codes == k, 1.0, -1.0) for k in positive]
+
+    def in_canonical_order(self) -> ClassificationTable:
+        """Return the same examples in an order that depends on nothing but themselves.
+
+        Whole-number weights become repetitions, which is what they mean, as long as that does not make the table
+        more than ``_MOST_REPETITIONS`` times as long. So neither the order of the rows nor the way in which
+        repetitions are given changes anything that is drawn later.
+        """
+        X, codes, weights = self.X, self.codes, self.weights
+        if (weights == np.round(weights)).all() and weights.sum() <= _MOST_REPETITIONS * len(weights):
+            counts = weights.astype(int)
+            X, codes, weights = np.repeat(X, counts, axis=0), np.repeat(codes, counts), np.ones(counts.sum())
+        order = np.lexsort([weights, codes, *X.T[::-1]])
+        return ClassificationTable(X[order], codes[order], weights[order], self.classes)
 
 
 def check_table(

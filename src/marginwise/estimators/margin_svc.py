@@ -105,9 +105,7 @@ class MarginSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         latent = np.empty((len(X), len(self.dual_coef_)))
         for start in range(0, len(X), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            latent[rows] = (
-                kernel.cross_gram(X[rows], self.support_vectors_, self.hyperparameters_) @ self.dual_coef_.T
-            )
+            latent[rows] = kernel.cross_gram(X[rows], self.support_vectors_, self.hyperparameters_) @ self.dual_coef_.T
         return latent[:, 0] if len(self.classes_) == 2 else latent
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

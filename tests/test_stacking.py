@@ -1,0 +1,71 @@
+"""The ladder of priors and the weights of its rungs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import zoo
+from marginwise.criteria import as_criterion
+from marginwise.priors import Prior
+from marginwise.problem import as_problem
+from marginwise.stacking import climb, stacking_weights, stratified_folds
+
+
+def test_weights_maximise_the_penalised_likelihood(rng):
+    probabilities = rng.uniform(0.05, 0.95, size=(80, 3))
+    example_weights = rng.uniform(0.5, 2.0, size=80)
+    found = stacking_weights(probabilities, example_weights, n_iterations=20_000)
+
+    def loss(free):
+        weights = np.exp([*free, 0.0])
+        weights /= weights.sum()
+        return -example_weights @ np.log(probabilities @ weights) - 4.0 / 3 * np.log(weights).sum()
+
+    best = minimize(loss, np.zeros(2), tol=1e-12).x
+    expected = np.exp([*best, 0.0])
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-5)
+
+
+def test_weights_go_to_the_better_model():
+    probabilities = np.column_stack([np.full(1000, 0.9), np.full(1000, 0.6)])
+    weights = stacking_weights(probabilities, np.ones(1000))
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[0] > 0.99
+
+
+def test_folds_are_balanced_in_size_and_labels(rng):
+    y = np.where(np.arange(103) < 30, 1.0, -1.0)
+    folds = stratified_folds(y, 4, rng)
+    assert np.ptp(np.bincount(folds)) <= 1
+    assert np.ptp(np.bincount(folds[y > 0])) <= 1
+
+
+def test_few_relevant_inputs_give_freedom_and_many_do_not():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(160, 8))
+    few = as_problem(X, np.where(np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] > 0, 1.0, -1.0))
+    criterion = as_criterion("ep-loo")
+    free = climb(few, criterion, prior=Prior(), seed=1)
+    assert max(c.spread for c in free.components) > 0
+    assert sum(c.weight for c in free.components if c.spread > 0) > 0.6
+    even = climb(zoo.twonorm(160), criterion, prior=Prior(), seed=1)
+    assert sum(c.weight for c in even.components if c.spread == 0) > 0.4
+    for stack in (free, even):
+        assert sum(c.weight for c in stack.components) == pytest.approx(1.0)
+        assert ((stack.held_out > 0) & (stack.held_out < 1)).all()
+
+
+def test_the_result_does_not_depend_on_the_number_of_workers():
+    problem = zoo.blobs(60, 3)
+    one, two = (climb(problem, as_criterion("ep-loo"), prior=Prior(), seed=3, n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(one.held_out, two.held_out)
+    assert [c.hyperparameters for c in one.components] == [c.hyperparameters for c in two.components]
+
+
+def test_too_few_examples_for_folds_leave_one_length_scale():
+    problem = as_problem([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [1, -1, -1])
+    stack = climb(problem, as_criterion("ep-loo"), prior=Prior())
+    assert [c.spread for c in stack.components] == [0.0]
+    assert stack.held_out is None

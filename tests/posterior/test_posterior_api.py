@@ -131,6 +131,11 @@ def test_sites_are_a_start() -> None:
     again = make("ep", start=ours)
     assert again.diagnostics["sweeps"] == 0
     assert again.log_evidence == pytest.approx(ours.log_evidence)
+    assert make("variational", start=ours).status.ok
+    assert make("sample", start=ours).status.ok
+    for wrong in (posterior(PROBLEM.X[:10], PROBLEM.y[:10], H), make("hmc"), "ep"):
+        with pytest.raises(InvalidInputError, match="start"):
+            make("ep", start=wrong)
 
 
 @every_slack

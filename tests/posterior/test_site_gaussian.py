@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marginwise.posterior.ep_steps import Moves
-from marginwise.posterior.gaussian import SiteGaussian, mirrored, site_gaussian
+from marginwise.posterior.gaussian import SiteGaussian, dual_mean, mirrored, site_gaussian
 from marginwise.posterior.jacobian import SiteJacobian, gmres
 from marginwise.posterior.likelihoods import as_likelihood, slack_likelihood
 from marginwise.posterior.sites import Sites
@@ -41,6 +41,7 @@ def test_moments(n: int, signed: bool, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(
         ours.precision_gain(), np.linalg.inv(K + np.diag(1 / tau)), atol=1e-8 * np.abs(tau).max()
     )
+    np.testing.assert_allclose(dual_mean(K, tau, nu), ours.dual_mean, atol=1e-9 * max(1.0, np.abs(tau).max()))
     assert ours.log_det == pytest.approx(np.linalg.slogdet(np.eye(n) + K * tau)[1], rel=1e-10)
     np.testing.assert_allclose(ours.times_covariance(nu), sigma @ nu, atol=1e-9)
 

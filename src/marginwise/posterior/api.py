@@ -16,7 +16,7 @@ from marginwise.posterior.laplace import laplace_posterior
 from marginwise.posterior.likelihoods import as_likelihood
 from marginwise.posterior.prediction import GaussianPosterior
 from marginwise.posterior.sampling import hmc_posterior, sample_posterior
-from marginwise.posterior.sites import SiteApproximation
+from marginwise.posterior.sites import SiteApproximation, Sites
 from marginwise.posterior.variational import run_variational
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import Slack, as_slack
@@ -52,8 +52,8 @@ def posterior(
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
     **options
-        Passed on to the method: ``start`` (a posterior near by) and ``tolerance`` for "ep" and "variational", ``a``
-        for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers.
+        Passed on to the method: ``start`` (a posterior near by) for "ep", "variational" and "sample", ``tolerance``
+        for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers.
 
     Examples
     --------
@@ -68,6 +68,8 @@ def posterior(
         return site_posterior(problem, hyperparameters, slack, method, likelihood=likelihood, **options)
     if likelihood != "slack":
         raise InvalidInputError("likelihood", likelihood, f"'slack' for the method {method!r}")
+    if "start" in options:
+        options["start"] = _sites(options["start"], problem)
     return _OTHERS[method](problem, hyperparameters, slack, **options)
 
 
@@ -78,15 +80,14 @@ def site_posterior(
     method: str = "ep",
     *,
     likelihood: str = "slack",
-    start: GaussianPosterior | None = None,
+    start: Posterior | Sites | None = None,
     tolerance: float = TOLERANCE,
 ) -> GaussianPosterior:
     """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood."""
     name = _LIKELIHOODS[likelihood].format(slack.name)
     model = as_likelihood(name, hyperparameters.C, problem.weights)
     gram = problem.gram(hyperparameters)
-    sites = None if start is None else start.sites
-    result = _BY_SITES[method](gram, problem.y, model, start=sites, tolerance=tolerance)
+    result = _BY_SITES[method](gram, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
     gradient = evidence_gradient(result, model, gram, problem, hyperparameters) / problem.weights.sum()
     return GaussianPosterior(
         problem=problem,
@@ -101,6 +102,16 @@ def site_posterior(
         gaussian=result.gaussian,
         likelihood=model,
     )
+
+
+def _sites(start: Posterior | Sites | None, problem: Problem) -> Sites | None:
+    """Return the sites to start from: those of a posterior near by, or themselves."""
+    if start is None:
+        return None
+    sites = start if isinstance(start, Sites) else getattr(start, "sites", None)
+    if not isinstance(sites, Sites) or len(sites.tau) != problem.n:
+        raise InvalidInputError("start", start, f"a posterior with sites for {problem.n} examples")
+    return sites
 
 
 _BY_SITES: dict[str, Callable[..., SiteApproximation]] = {"ep": run_ep, "variational": run_variational}

@@ -1,7 +1,7 @@
 """Expectation propagation for one latent value per point (Minka 2001; Rasmussen & Williams 2006, section 3.6).
 
-Three ways of moving the sites towards their fixed point are used where each is best: all sites at once while far
-away, Newton's method on the fixed-point equations once near, and one site at a time where the first two fail.
+The sites are moved towards their fixed point all at once while far away, by Newton's method on the fixed-point
+equations once near, and one at a time where these fail: with many repeated rows of both labels.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Array = npt.NDArray[np.float64]
 #: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.
 TOLERANCE = 1e-7
 
-#: Largest residual at which Newton's method is tried, and at which updates of all sites at once count as failed.
-_NEAR, _FAR = 0.5, 5.0
+#: Residuals at which Newton's method is tried at first, and at which a start is worse than none.
+_NEAR, _FAR = 0.2, 5.0
 
-#: Updates of all sites at once that are allowed before they must have come near.
-_PATIENCE = 10
+#: Updates of all sites at once before one site is updated at a time.
+_PATIENCE = 6
 
 #: One site at a time, this part of each update is taken, because whole ones can run in circles; every
 #: ``_CIRCLE`` sweeps it is made smaller.
@@ -46,27 +46,28 @@ def run_ep(
     point = None if start is None else moves.point(start.tau, start.nu)
     if point is None or point.residual > _FAR:
         point = moves.prior()
+    best = point
     sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
-    goal = _NEAR  # Newton's method is tried below it
+    goal = _NEAR  # below it Newton's method is tried, but not at the prior, which is too far from everything
     while point.residual > tolerance and sweeps < max_sweeps:
         sweeps += 1
-        if point.residual < goal:
+        if point.residual < goal and point.gaussian.tau.any():
             moved = moves.newton(point, tolerance)
             if moved is None:
                 if point.residual <= point.rounding:
                     break
-                together, goal = _PATIENCE, 0.1 * point.residual
+                goal = 0.5 * point.residual
         elif together < _PATIENCE:
-            together += 1
             moved = moves.all_at_once(point)
-            if moved is None or moved.residual > _FAR:
-                moved, together = None, _PATIENCE
+            together = together + 1 if moved is not None else _PATIENCE
         else:
-            moved = moves.one_at_a_time(point, _PART * 0.8 ** (alone // _CIRCLE))
+            moved = moves.one_at_a_time(best if alone == 0 else point, _PART * 0.8 ** (alone // _CIRCLE))
             alone += 1
             if moved is None:
                 break
         point = moved or point
+        best = min(best, point, key=lambda one: one.merit)
+    point = best
     status = CONVERGED
     if point.residual > max(tolerance, point.rounding):
         status = Status(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
 from marginwise.posterior.ep_sequential import sweep_sites
-from marginwise.posterior.gaussian import SiteGaussian, site_gaussian
+from marginwise.posterior.gaussian import SiteGaussian, dual_mean, site_gaussian
 from marginwise.posterior.jacobian import SiteJacobian
 from marginwise.posterior.likelihoods import Likelihood, Moments
 from marginwise.posterior.sites import Sites
@@ -17,6 +17,12 @@ from marginwise.posterior.sites import Sites
 Array = npt.NDArray[np.float64]
 
 _EPSILON = float(np.finfo(float).eps)
+
+#: Rounds in which the means are relaxed before all sites are updated, and the error at which they are.
+_ROUNDS, _RELAXED = 8, 0.05
+
+#: Smallest part of a step that is tried.
+_SHORTEST = 0.05
 
 #: Rounding can't hide a larger residual than this.
 _MOST_ROUNDING = 1e-2
@@ -61,7 +67,7 @@ class Moves:
         scale = np.sqrt(variance)
         shift = v * (tilted.slope - gaussian.dual_mean) / scale
         spread = tilted.keep / gaussian.free - 1.0
-        merit = float(np.sqrt((shift @ shift + spread @ spread) / len(v)))
+        merit = _root_mean_square(np.concatenate([shift, spread]))
         if not np.isfinite(merit):
             return None
         residual = max(float(np.abs(shift).max()), float(np.abs(spread).max()))
@@ -78,8 +84,27 @@ class Moves:
         return point
 
     def all_at_once(self, point: Point) -> Point | None:
-        """Return the point after an update of all sites from the same Gaussian."""
-        return self.point(*point.matched)
+        """Return the point after an update of all sites from the same cavities.
+
+        Each site corrects the mean as if it were the only one, and n corrections at once can lead far beyond. So the
+        means are relaxed first, at fixed cavity variances v: b = K⁻¹μ solves b = ∂ln Z/∂m at m = (K - v)b, and
+        Newton's method for this equation is the update of the sites itself, shortened where it does not help.
+        """
+        v, b, matched = point.gaussian.cavity_variance, point.gaussian.dual_mean, point.matched
+        scale = np.sqrt(v)
+        error = _root_mean_square(scale * (point.tilted.slope - b))
+        for _ in range(_ROUNDS):
+            if error < _RELAXED:
+                break
+            step = dual_mean(self.gram, *matched) - b
+            part, previous = 2.0, error
+            while part > _SHORTEST and not error < (1.0 - 0.3 * part) * previous:
+                part *= 0.5
+                new = b + part * step
+                tilted, matched = self._match(self.gram @ new - v * new, v)
+                error = _root_mean_square(scale * (tilted.slope - new))
+            b = new
+        return self.point(*matched)
 
     def newton(self, point: Point, tolerance: float) -> Point | None:
         """Return the point after a step of Newton's method, or None if that is no better."""
@@ -111,3 +136,7 @@ class Moves:
         tilted = self.likelihood.tilted(m, v, self.y)
         tau = tilted.shrink / (v * tilted.keep)
         return tilted, Sites(tau, tau * m + tilted.slope / tilted.keep)
+
+
+def _root_mean_square(x: Array) -> float:
+    return float(np.sqrt(x @ x / len(x)))

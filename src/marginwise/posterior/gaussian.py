@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas, lapack, solve
 
 from marginwise._jit import compiled, compiled_vector
 from marginwise._memory import keep_freed_blocks
@@ -21,6 +21,9 @@ keep_freed_blocks()
 
 #: Smallest precision that enters B: its square root divides, and its effect on the rest is far below rounding.
 _TAU_FLOOR = 1e-100
+
+#: Below this share of the prior precision a site's precision is not divided by.
+_WEAK = 1e-4
 
 #: LAPACK inverts triangles of this size well; larger ones are split in two, so that matrix products do the work.
 _LEAF = 80
@@ -114,6 +117,19 @@ def site_gaussian(gram: Array, tau: Array, nu: Array) -> SiteGaussian | None:
         cavity_variance=cavity_variance,
         log_det=float(log_det),
     )
+
+
+def dual_mean(gram: Array, tau: Array, nu: Array) -> Array:
+    """Return b = K⁻¹μ = (I + TK)⁻¹ν alone, at a third of the cost of all moments."""
+    if tau.min() < 0.0:
+        return solve(np.eye(len(nu)) + tau[:, None] * gram, nu, check_finite=False)
+    root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
+    factor, _ = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)
+    # b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is too small to be divided by
+    weak = np.where(tau * gram.diagonal() < _WEAK, nu, 0.0)
+    right = (nu - weak) / root - root * (gram @ weak)
+    solution, _ = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)
+    return weak + root * solution
 
 
 def mirrored(lower: Array) -> Array:

@@ -42,7 +42,7 @@ class Prior:
     >>> prior = Prior(spread=0.3)
     >>> start = prior.mean(n_inputs=2)
     >>> [round(value, 3) for value in (start.C, start.k0, start.koff, *start.length_scales)]
-    [1.0, 3.0, 0.3, 1.414, 1.414]
+    [1.0, 3.0, 0.3, 2.0, 2.0]
     """
 
     C: Normal = (0.0, 1.0)

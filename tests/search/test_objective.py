@@ -58,6 +58,23 @@ def test_fixed_C_is_not_part_of_a_position() -> None:
     assert space.is_length_scale.tolist() == [False, False, True, True, True]
 
 
+def test_parts_are_scaled_each_by_itself() -> None:
+    space = Space.around(Hyperparameters(1, 2, 3, [4, 5, 6]))
+    assert [part.tolist() for part in space.parts] == [[0], [1], [2], [3, 4, 5]]
+    scaled = space.normalised(np.array([-5.0, 1e-9, 0.0, 1e-4, -4e-4, 2e-4]))
+    np.testing.assert_allclose(scaled, [-1, 1, 0, 0.25, -1, 0.5])
+    fixed = Space.around(Hyperparameters(1, 2, 3, 4), fix_C=True)
+    assert [part.tolist() for part in fixed.parts] == [[0], [1], [2]]
+
+
+def test_the_gradient_is_projected_on_the_bounds() -> None:
+    space = Space.around(Hyperparameters(1, 2, 3, 4))
+    gradient = np.array([1.0, -1.0, 1.0, -1.0])
+    np.testing.assert_array_equal(space.projected(space.upper, gradient), [0, -1, 0, -1])
+    np.testing.assert_array_equal(space.projected(space.lower, gradient), [1, 0, 1, 0])
+    np.testing.assert_array_equal(space.projected(space.start, gradient), gradient)
+
+
 def test_a_start_outside_the_bounds_is_refused_and_one_on_them_is_not() -> None:
     with pytest.raises(InvalidInputError, match="k0"):
         Space.around(Hyperparameters(1, 1e6, 1, 1))

@@ -30,8 +30,7 @@ _SHORTEST, _LONGEST, _AFTER_FAILURE = 0.1, 0.5, 0.25
 #: Steps are so much longer after a move along which the score curves upwards, as it does far from a maximum.
 _STRETCH = 4.0
 
-#: Where rounding or a small kink of the criterion ends the search, a derivative of so many tolerances will
-#: do.
+#: Where rounding or a small kink of the criterion ends the search, a derivative of so many tolerances will do.
 _NEARLY = 100.0
 
 Pair = tuple[Array, Array]

@@ -148,3 +148,13 @@ def test_not_converged_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = EPEvidence("linear").evaluate(PROBLEMS["blobs"], Hyperparameters(10.0, 50.0, 1.0))
     assert not evaluation.status.ok
     assert "expectation propagation stopped" in evaluation.status.message
+
+
+def test_no_gradient_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the linearised fixed-point equations are singular there is none."""
+    nowhere = lambda self, x, accuracy: np.full(len(x), np.nan)  # noqa: E731
+    monkeypatch.setattr("marginwise.posterior.jacobian.SiteJacobian.solve_transposed", nowhere)
+    evaluation = EPLeaveOneOut("linear").evaluate(PROBLEMS["blobs"], paper_start(3))
+    assert not evaluation.status.ok
+    assert evaluation.gradient is None
+    assert np.isfinite(evaluation.value)

@@ -7,6 +7,7 @@ import pytest
 
 from differences import differences
 from known_laws import few, quadrature
+from marginwise.criteria import evaluate
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.posterior import METHODS, Posterior, posterior
@@ -162,6 +163,14 @@ def test_laplace_without_smoothing_is_the_usual_one() -> None:
     W = np.zeros(40)
     W[support] = H.C
     np.testing.assert_allclose(ours.latent_variance, np.diag(np.linalg.inv(inverse + np.diag(W))), rtol=1e-6)
+
+
+@every_slack
+def test_laplace_evidence_is_that_of_the_criterion(slack: str) -> None:
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, size=40)
+    ours = posterior(PROBLEM.X, PROBLEM.y, H, slack, "laplace", sample_weight=weights)
+    criterion = evaluate("laplace-evidence", PROBLEM.X, PROBLEM.y, H, slack, sample_weight=weights)
+    assert ours.log_evidence / weights.sum() == pytest.approx(criterion.value, abs=1e-9)
 
 
 @every_slack

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
@@ -14,9 +16,15 @@ from marginwise.posterior.likelihoods import slack_likelihood
 from marginwise.posterior.sites import Sites
 from marginwise.problem import Problem
 from marginwise.slack import Slack
+from marginwise.status import Status
 
 #: Unlike the evidence, the leave-one-out probability is not stationary in the sites, and errs in proportion.
 LOO_TOLERANCE = 1e-10
+
+
+NO_GRADIENT = Status(
+    False, "the fixed point of expectation propagation does not move smoothly here; a smaller C·k0 helps"
+)
 
 
 class EPEvidence(Criterion):
@@ -65,6 +73,8 @@ class EPLeaveOneOut(Criterion):
         result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         value, gradient = leave_one_out_with_gradient(result, likelihood, gram, problem, hyperparameters)
         info = {"sweeps": result.sweeps, "log_evidence": result.log_evidence}
+        if not np.isfinite(gradient).all():
+            return Evaluation(value, None, NO_GRADIENT, result.sites, info)
         return Evaluation(value, gradient, result.status, result.sites, info)
 
 

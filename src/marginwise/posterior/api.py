@@ -59,7 +59,7 @@ def posterior(
     --------
     >>> result = posterior([[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
     >>> result.predict_proba([[1.5]]).round(2)
-    array([[0.29, 0.71]])
+    array([[0.03, 0.97]])
     """
     problem, slack = as_problem(X, y, sample_weight), as_slack(slack)
     choose("method", method, METHODS)

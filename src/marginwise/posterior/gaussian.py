@@ -81,6 +81,8 @@ class SiteGaussian:
 
 def site_gaussian(gram: Array, tau: Array, nu: Array) -> SiteGaussian | None:
     """Return the Gaussian of these sites, or None if its precision is not positive definite."""
+    if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
+        return None
     if tau.min() >= 0.0:
         root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
         factor, failed = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)

@@ -20,7 +20,8 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import blas, solve
+from scipy.linalg import blas, lapack
+from scipy.sparse.linalg import LinearOperator, gmres
 
 from marginwise.posterior.gaussian import SiteGaussian, mirrored, squared
 from marginwise.posterior.likelihoods import Moments
@@ -102,45 +103,15 @@ class SiteJacobian:
         return self.fourth * x + self.third * self.correlate(self.third * x)
 
     def _solve(self, product: Callable[[Array], Array], right: Array, accuracy: float, *, transposed: bool) -> Array:
-        x = gmres(product, right, accuracy, _MAX_KRYLOV)
-        if x is None:
+        """Return the solution; NaN where there is none."""
+        n = len(right)
+        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+        x, failed = gmres(operator, right, rtol=accuracy, atol=0.0, restart=min(n, _MAX_KRYLOV), maxiter=1)
+        if failed:
             R = mirrored(self._covariance) / np.outer(self.scale, self.scale)
             np.fill_diagonal(R, 1.0 - self._own)
             middle = self.third[:, None] * R * self.third + np.diag(self.fourth)
-            matrix = np.eye(len(right)) - 0.5 * middle @ (R * R)
-            x = solve(matrix.T if transposed else matrix, right, check_finite=False)
+            matrix = np.eye(n) - 0.5 * middle @ (R * R)
+            _, _, x, singular = lapack.dgesv(matrix.T if transposed else matrix, right)
+            x = np.full(n, np.nan) if singular else x
         return x
-
-
-def gmres(product: Callable[[Array], Array], right: Array, accuracy: float, most: int) -> Array | None:
-    """Return x with |Ax - right| ≤ accuracy |right|, or None after ``most`` products (Saad & Schultz 1986)."""
-    size = float(np.linalg.norm(right))
-    if size == 0.0:
-        return np.zeros_like(right)
-    most = min(most, len(right))
-    basis = np.empty((most + 1, len(right)))
-    basis[0] = right / size
-    H = np.zeros((most + 1, most))
-    rotations: list[tuple[float, float]] = []
-    rest = np.zeros(most + 1)
-    rest[0] = size
-    for k in range(most):
-        w = product(basis[k])
-        for _ in range(2):  # orthogonalised twice: once is not enough for a small accuracy
-            overlap = basis[: k + 1] @ w
-            w -= overlap @ basis[: k + 1]
-            H[: k + 1, k] += overlap
-        length = float(np.linalg.norm(w))
-        basis[k + 1] = w / length if length > 0.0 else 0.0
-        for j, (c, s) in enumerate(rotations):
-            H[j, k], H[j + 1, k] = c * H[j, k] + s * H[j + 1, k], c * H[j + 1, k] - s * H[j, k]
-        radius = float(np.hypot(H[k, k], length))
-        if not radius > 0.0 or not np.isfinite(radius):
-            return None
-        c, s = H[k, k] / radius, length / radius
-        rotations.append((c, s))
-        H[k, k] = radius
-        rest[k], rest[k + 1] = c * rest[k], -s * rest[k]
-        if abs(rest[k + 1]) <= accuracy * size:
-            return np.linalg.solve(H[: k + 1, : k + 1], rest[: k + 1]) @ basis[: k + 1]
-    return None

@@ -162,6 +162,16 @@ def test_nothing_overflows_however_extreme(name: str) -> None:
         assert (ours.value <= 1e-15).all()
 
 
+@pytest.mark.parametrize("name", sorted(set(LIKELIHOODS) - set(SLACKS)))
+def test_quadrature_finds_its_range_however_extreme(name: str) -> None:
+    m, v = (grid.ravel() for grid in np.meshgrid([-100.0, -1.0, 0.0, 1.0, 100.0, 1e4], np.geomspace(1e-12, 1e6, 7)))
+    for C in (1e-6, 1.0, 1e6):
+        likelihood = as_likelihood(name, C, np.full(len(m), 2.5))
+        for ours in (likelihood.tilted(m, v, np.ones(len(m))), likelihood.expected(m, v, np.ones(len(m)))):
+            assert all(np.isfinite(entry).all() for entry in ours)
+            assert (ours.keep > 0).all()
+
+
 def test_labels_only_change_the_sign_of_odd_derivatives() -> None:
     m, v = np.array([0.3, -0.3]), np.array([2.0, 2.0])
     both = as_likelihood("linear", 1.3, np.ones(2)).tilted(m, v, np.array([1.0, -1.0]))

@@ -21,7 +21,7 @@ from marginwise.criteria import Criterion, as_criterion, criterion_class, criter
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import SLACKS, as_slack
-from marginwise.solve import solve_problem
+from marginwise.svm import solve_problem
 
 D = 20
 

@@ -22,7 +22,7 @@ from marginwise.datasets import load_benchmark
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import as_problem
 from marginwise.slack import SLACKS, as_slack
-from marginwise.solve import solve_problem
+from marginwise.svm import solve_problem
 
 IMAGES = Path(__file__).parent / "images"
 LENGTHS = np.geomspace(0.3, 30.0, 61)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise.slack import Slack
-from marginwise.solve import Solution
+from marginwise.svm import Solution
 
 
 @dataclass(frozen=True)

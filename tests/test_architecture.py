@@ -20,8 +20,8 @@ LAYERS = [
     "slack",
     "kernel",
     "problem",
-    "solve",
-    "posterior",
+    "svm",
+    "inference",
     "criteria",
     "search",
     "tuning",
@@ -35,7 +35,7 @@ LAYERS = [
 ]
 
 #: Search and criteria meet only in the contract; nothing below the estimators knows scikit-learn.
-ONLY = {("search", "criteria"): {"marginwise.criteria.contract"}, ("posterior", "solve"): {"marginwise.solve"}}
+ONLY = {("search", "criteria"): {"marginwise.criteria.contract"}, ("inference", "svm"): {"marginwise.svm"}}
 SKLEARN_LAYERS = {"estimators", "datasets", "study", "plots", "demo", "cli"}
 
 

@@ -57,6 +57,8 @@ def hard_problems() -> Iterator[tuple[str, Problem, Hyperparameters]]:
     rng = np.random.default_rng(3)
     weights = rng.uniform(0.01, 100, size=base.n)
     yield "weights", as_problem(base.X, base.y, weights), Hyperparameters(10, 1, 0.1, [1, 1])
-    yield "repeated rows, C=1e4", as_problem(np.repeat(base.X[:8], 5, axis=0), np.tile(base.y[:8], 5)), (
-        Hyperparameters(1e4, 10, 0.1, [1, 1])
+    yield (
+        "repeated rows, C=1e4",
+        as_problem(np.repeat(base.X[:8], 5, axis=0), np.tile(base.y[:8], 5)),
+        (Hyperparameters(1e4, 10, 0.1, [1, 1])),
     )

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from marginwise.datasets import benchmark_names, load_benchmark, load_table
     from marginwise.estimators import MarginSVC, TunedSVC
     from marginwise.hyperparameters import Hyperparameters
-    from marginwise.posterior import posterior
-    from marginwise.solve import Solution, solve, solve_gram
-    from marginwise.tuning import tune
+    from marginwise.inference import posterior
+    from marginwise.priors import Prior
+    from marginwise.svm import Solution, solve, solve_gram
+    from marginwise.tuning import ladder, scan_line, tune
 
 __version__ = "0.1.0"
 
@@ -24,14 +25,17 @@ __all__ = [
     "Evaluation",
     "Hyperparameters",
     "MarginSVC",
+    "Prior",
     "Solution",
     "TunedSVC",
     "benchmark_names",
     "criterion_names",
     "evaluate",
+    "ladder",
     "load_benchmark",
     "load_table",
     "posterior",
+    "scan_line",
     "solve",
     "solve_gram",
     "tune",
@@ -42,16 +46,19 @@ _HOME = {
     "Evaluation": "criteria",
     "Hyperparameters": "hyperparameters",
     "MarginSVC": "estimators",
+    "Prior": "priors",
     "TunedSVC": "estimators",
-    "Solution": "solve",
+    "Solution": "svm",
     "benchmark_names": "datasets",
     "criterion_names": "criteria",
     "evaluate": "criteria",
+    "ladder": "tuning",
     "load_benchmark": "datasets",
     "load_table": "datasets",
-    "posterior": "posterior",
-    "solve": "solve",
-    "solve_gram": "solve",
+    "posterior": "inference",
+    "scan_line": "tuning",
+    "solve": "svm",
+    "solve_gram": "svm",
     "tune": "tuning",
 }
 

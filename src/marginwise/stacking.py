@@ -17,8 +17,8 @@ from joblib import Parallel, delayed
 
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.api import posterior
-from marginwise.posterior.prediction import GaussianPosterior
+from marginwise.inference.api import posterior
+from marginwise.inference.prediction import GaussianPosterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.slack import Slack

@@ -11,13 +11,13 @@ import pytest
 
 from known_laws import exact_draws, few, quadrature, target_of
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.ep import run_ep
-from marginwise.posterior.hmc import HMC, HMCState
-from marginwise.posterior.likelihoods import slack_likelihood
-from marginwise.posterior.pivoted import pivoted_gram
-from marginwise.posterior.reference import gaussian_reference
-from marginwise.posterior.reference_hmc import ReferenceHMC
-from marginwise.posterior.sampler import Sampler, Target
+from marginwise.inference.ep import run_ep
+from marginwise.inference.hmc import HMC, HMCState
+from marginwise.inference.likelihoods import slack_likelihood
+from marginwise.inference.pivoted import pivoted_gram
+from marginwise.inference.reference import gaussian_reference
+from marginwise.inference.reference_hmc import ReferenceHMC
+from marginwise.inference.sampler import Sampler, Target
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import LINEAR, QUADRATIC, SLACKS, Slack
 

@@ -10,8 +10,8 @@ import pytest
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import LINEAR, QUADRATIC, Slack
-from marginwise.solve import Solution, solve_problem, working_set
-from marginwise.solve.reference import solve_reference
+from marginwise.svm import Solution, solve_problem, working_set
+from marginwise.svm.reference import solve_reference
 from optimality import assert_sets_are_exact, assert_solved, certify
 from zoo import blobs, hard_problems, random_hyperparameters
 

@@ -10,7 +10,7 @@ from marginwise.criteria import as_criterion
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import as_problem
 from marginwise.slack import as_slack
-from marginwise.solve import solve_problem
+from marginwise.svm import solve_problem
 from zoo import blobs, random_hyperparameters
 
 SLACKS = ["linear", "quadratic"]

@@ -17,7 +17,7 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import as_slack
-from marginwise.solve import solve_problem
+from marginwise.svm import solve_problem
 from zoo import blobs, random_hyperparameters
 
 SLACKS = ["linear", "quadratic"]

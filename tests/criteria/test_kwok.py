@@ -10,7 +10,7 @@ from marginwise.criteria.kwok import KwokEvidence, smoothed_curvature
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.slack import LINEAR
-from marginwise.solve import solve_problem
+from marginwise.svm import solve_problem
 from zoo import blobs, random_hyperparameters
 
 

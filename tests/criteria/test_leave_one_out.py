@@ -13,7 +13,7 @@ from marginwise.criteria.training import train
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import as_slack
-from marginwise.solve.reference import solve_reference
+from marginwise.svm.reference import solve_reference
 from zoo import blobs, random_hyperparameters
 
 SLACKS = ["linear", "quadratic"]

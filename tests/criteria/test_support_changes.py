@@ -12,7 +12,7 @@ import pytest
 from marginwise.criteria import Criterion, Evaluation, as_criterion
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
-from marginwise.solve import Solution
+from marginwise.svm import Solution
 from zoo import blobs
 
 CRITERIA = [

@@ -132,9 +132,7 @@ def test_pima_training_set_is_ripleys() -> None:
     data = load_benchmark("pima")
     assert data.feature_names == ("npreg", "glu", "bp", "skin", "bmi", "ped", "age")
     glucose = np.array([float(row["glu"]) for row in rows])
-    np.testing.assert_allclose(
-        data.X_test[:, 1], ((glucose - glucose.mean()) / glucose.std())[200:], rtol=1e-12
-    )
+    np.testing.assert_allclose(data.X_test[:, 1], ((glucose - glucose.mean()) / glucose.std())[200:], rtol=1e-12)
 
 
 def test_wdbc_begins_with_malignant_tumours_in_the_original_order() -> None:
@@ -212,9 +210,7 @@ def test_file_of_another_form_is_refused(
     assert str(file) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "change", [("sp,sex", "colour,sex"), ("B,M,1,", "O,M,1,"), ("B,M,1,", "B,X,1,"), ("FL", "fl")]
-)
+@pytest.mark.parametrize("change", [("sp,sex", "colour,sex"), ("B,M,1,", "O,M,1,"), ("B,M,1,", "B,X,1,"), ("FL", "fl")])
 def test_other_crabs_are_refused(change: tuple[str, str], tmp_path: Path) -> None:
     rows = shipped_rows("crabs")
     text = "\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)])

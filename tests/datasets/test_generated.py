@@ -44,9 +44,7 @@ def test_log_odds_are_those_of_the_densities(draw: Callable, log_odds: Callable,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("problem", "published"), [(TWONORM, 0.0228), (RINGNORM, 0.0124)], ids=["twonorm", "ringnorm"]
-)
+@pytest.mark.parametrize(("problem", "published"), [(TWONORM, 0.0228), (RINGNORM, 0.0124)], ids=["twonorm", "ringnorm"])
 def test_bayes_error_is_the_error_of_the_bayes_rule(problem: tuple, published: float, full: bool) -> None:
     draw, log_odds, bayes_error = problem
     random = np.random.RandomState(3)

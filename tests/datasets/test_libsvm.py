@@ -15,9 +15,7 @@ from marginwise.errors import InvalidInputError
 TEXT = b"# made by hand\n+1 1:0.5 3:-2e1 # first\n-1 2:1\n\n-1\n"
 
 
-@pytest.mark.parametrize(
-    "name", ["t.libsvm", "t.svm", "t.SVMLIGHT", "t.libsvm.gz", "t.txt", "t", "t.gz", "t.csv"]
-)
+@pytest.mark.parametrize("name", ["t.libsvm", "t.svm", "t.SVMLIGHT", "t.libsvm.gz", "t.txt", "t", "t.gz", "t.csv"])
 def test_format_is_recognised_by_suffix_or_content(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_bytes(gzip.compress(TEXT) if name.endswith(".gz") else TEXT)

@@ -126,9 +126,7 @@ def test_dropped_columns_are_not_looked_at(write) -> None:
 
 
 def test_known_categories_align_a_second_table(write) -> None:
-    first = load_table(
-        write("colour,code,y\nred,1,0\nblue,2,1\ngreen,1,1\n"), categories={"code": ["1", "2", "3"]}
-    )
+    first = load_table(write("colour,code,y\nred,1,0\nblue,2,1\ngreen,1,1\n"), categories={"code": ["1", "2", "3"]})
     assert first.feature_names == ("colour=blue", "colour=green", "colour=red", "code=1", "code=2", "code=3")
     second = load_table(write("colour,code,y\ngreen,3,0\n", "new.csv"), categories=first.categories)
     assert second.feature_names == first.feature_names
@@ -144,16 +142,12 @@ def test_many_rows_of_numbers_are_read_exactly(write, rng: np.random.Generator) 
 def is_plain_word(word: str) -> bool:
     """Whether a table holds a word as it is: no blanks around it, no number, no sign of a missing value."""
     is_number = number(word.replace(",", ".", 1)) is not None
-    unusable = {"\0", "\ufeff"} & set(
-        word
-    )  # no text holds the first; the second is dropped as a byte order mark
+    unusable = {"\0", "\ufeff"} & set(word)  # no text holds the first; the second is dropped as a byte order mark
     return word == word.strip() and not is_number and word.casefold() not in MISSING and not unusable
 
 
 any_words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(is_plain_word)
-letters = st.text(st.characters(codec="utf-8", categories=["L"]), min_size=1, max_size=6).filter(
-    is_plain_word
-)
+letters = st.text(st.characters(codec="utf-8", categories=["L"]), min_size=1, max_size=6).filter(is_plain_word)
 numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**15), 10**15)
 
 
@@ -167,9 +161,7 @@ def test_round_trip_with_delimiter_and_header_recognised(data: st.DataObject, de
     check_round_trip(data, letters, delimiter, {})
 
 
-def check_round_trip(
-    data: st.DataObject, words: st.SearchStrategy[str], delimiter: str, options: dict
-) -> None:
+def check_round_trip(data: st.DataObject, words: st.SearchStrategy[str], delimiter: str, options: dict) -> None:
     n = data.draw(st.integers(1, 8))
     kinds = data.draw(st.lists(st.sampled_from([numbers, words]), min_size=1, max_size=5))
     names = data.draw(st.lists(words, min_size=len(kinds) + 1, max_size=len(kinds) + 1, unique=True))

@@ -27,9 +27,7 @@ def test_missing_values_are_counted_and_the_first_ones_located(file: Path) -> No
     file.write_text("a,b,y\n1,NA,0\n\n2,3,1\n?,nan,\nNULL,4,1\n,5,0\n6,Na,1\n")
     message = error_of(file)
     assert "7 of its cells are missing" in message
-    expected = (
-        "row 2 column 'b', row 5 column 'a', row 5 column 'b', row 5 column 'y', row 6 column 'a' and 2 more"
-    )
+    expected = "row 2 column 'b', row 5 column 'a', row 5 column 'b', row 5 column 'y', row 6 column 'a' and 2 more"
     assert expected in message
     assert "fill them in" in message
 

@@ -15,7 +15,7 @@ import zoo
 from marginwise import MarginSVC
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.solve import solve
+from marginwise.svm import solve
 
 
 @parametrize_with_checks([MarginSVC(), MarginSVC(slack="quadratic", class_weight="balanced")])

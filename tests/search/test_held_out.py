@@ -12,7 +12,7 @@ from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.kernel import cross_gram
 from marginwise.search import HeldOut
 from marginwise.slack import LINEAR, QUADRATIC, Slack
-from marginwise.solve import solve_problem
+from marginwise.svm import solve_problem
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 

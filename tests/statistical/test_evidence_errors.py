@@ -7,8 +7,8 @@ import pytest
 
 from known_laws import few, quadrature, scattered, scattered_log_evidence
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.collect import Precision
-from marginwise.posterior.sampling import sample_posterior
+from marginwise.inference.collect import Precision
+from marginwise.inference.sampling import sample_posterior
 from marginwise.problem import Problem
 from marginwise.slack import SLACKS, Slack
 from zoo import twonorm

@@ -31,8 +31,8 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import Slack
-from marginwise.solve import Solution, solve_problem
 from marginwise.status import CONVERGED, Status
+from marginwise.svm import Solution, solve_problem
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

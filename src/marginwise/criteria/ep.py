@@ -10,10 +10,10 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.ep import TOLERANCE, run_ep
-from marginwise.posterior.ep_gradient import evidence_gradient, leave_one_out_with_gradient
-from marginwise.posterior.likelihoods import slack_likelihood
-from marginwise.posterior.sites import Sites
+from marginwise.inference.ep import TOLERANCE, run_ep
+from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient
+from marginwise.inference.likelihoods import slack_likelihood
+from marginwise.inference.sites import Sites
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.status import Status

@@ -8,8 +8,8 @@ import numpy as np
 
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.posterior.collect import Precision
-from marginwise.posterior.sampling import IMPRECISE, sample_posterior
+from marginwise.inference.collect import Precision
+from marginwise.inference.sampling import IMPRECISE, sample_posterior
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.status import CONVERGED

@@ -19,8 +19,8 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import Trained, principal_block, starting_point, train, wrong
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
-from marginwise.solve import solve_dense
 from marginwise.status import CONVERGED, Status
+from marginwise.svm import solve_dense
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -23,8 +23,8 @@ from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import Slack
-from marginwise.solve import Solution, solve_dense
 from marginwise.status import CONVERGED, Status
+from marginwise.svm import Solution, solve_dense
 
 Array = npt.NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import Slack
-from marginwise.solve import Solution, solve_dense
-from marginwise.solve.contract import describe
 from marginwise.status import Status
+from marginwise.svm import Solution, solve_dense
+from marginwise.svm.contract import describe
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -85,9 +85,7 @@ def benchmark_names() -> tuple[str, ...]:
     return tuple(_SOURCES)
 
 
-def load_benchmark(
-    name: str, data_dir: str | os.PathLike[str] | None = None, *, random_state: int = 0
-) -> Benchmark:
+def load_benchmark(name: str, data_dir: str | os.PathLike[str] | None = None, *, random_state: int = 0) -> Benchmark:
     """Return one of the paper's five benchmark problems, with its sizes of training and test set.
 
     ========  ======  ========  =====  ===================================
@@ -235,12 +233,8 @@ _SOURCES = {
     "pima": _Source(
         200, 332, 7, "Diabetes tests, Smith et al. (1988), from the MASS collection of Venables and Ripley."
     ),
-    "wdbc": _Source(
-        300, 269, 30, "Breast tumours, Wolberg, Street and Mangasarian (1995), as in scikit-learn.", _wdbc
-    ),
-    "twonorm": _Source(
-        300, 7100, 20, _GENERATED.format(_SEEDS["twonorm"]), _twonorm, generated.twonorm_bayes_error
-    ),
+    "wdbc": _Source(300, 269, 30, "Breast tumours, Wolberg, Street and Mangasarian (1995), as in scikit-learn.", _wdbc),
+    "twonorm": _Source(300, 7100, 20, _GENERATED.format(_SEEDS["twonorm"]), _twonorm, generated.twonorm_bayes_error),
     "ringnorm": _Source(
         300, 7100, 20, _GENERATED.format(_SEEDS["ringnorm"]), _ringnorm, generated.ringnorm_bayes_error
     ),

@@ -47,9 +47,7 @@ def read_libsvm(path: Path, content: bytes) -> tuple[Array, Array]:
             f"LIBSVM format, 'label index:value index:value …' with rising indices on each line ({error})",
         ) from None
     if sparse.nnz == 0:
-        raise wrong_file(
-            path, "lines with a label and index:value pairs, but it has no value other than zero"
-        )
+        raise wrong_file(path, "lines with a label and index:value pairs, but it has no value other than zero")
     if sparse.shape[0] * sparse.shape[1] > LARGEST:
         raise wrong_file(
             path,
@@ -60,7 +58,5 @@ def read_libsvm(path: Path, content: bytes) -> tuple[Array, Array]:
     wrong = [f"example {i + 1} input {a + 1}" for i, a in np.argwhere(~np.isfinite(X))]
     wrong += [f"the label of example {i + 1}" for i in np.flatnonzero(~np.isfinite(y))]
     if wrong:
-        raise wrong_file(
-            path, f"finite numbers only, but {len(wrong)} are not: {some(wrong)}; mend or remove them"
-        )
+        raise wrong_file(path, f"finite numbers only, but {len(wrong)} are not: {some(wrong)}; mend or remove them")
     return X, y

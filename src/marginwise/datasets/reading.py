@@ -47,14 +47,10 @@ class Grid:
         if isinstance(column, int) and not isinstance(column, bool):
             if -len(self.names) <= column < len(self.names):
                 return column % len(self.names)
-            allowed = (
-                f"a position from 0 to {len(self.names) - 1}, or a negative one that counts from the end"
-            )
+            allowed = f"a position from 0 to {len(self.names) - 1}, or a negative one that counts from the end"
         else:
             allowed = f"one of the columns {some(map(repr, self.names))}, or a position"
-        raise InvalidInputError(
-            argument, column, f"{allowed}, because {self.path} has {len(self.names)} columns"
-        )
+        raise InvalidInputError(argument, column, f"{allowed}, because {self.path} has {len(self.names)} columns")
 
     def places(self, cells: Iterable[tuple[int, int]]) -> str:
         """Return where (row, column) cells are, in the words of a message."""
@@ -88,9 +84,7 @@ def read_bytes(path: Path) -> bytes:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise wrong_file(path, f"an undamaged gzip file ({error}); copy or compress it again") from None
     except OSError as error:
-        raise wrong_file(
-            path, f"a file that can be read ({error.strerror}); check its kind and rights"
-        ) from None
+        raise wrong_file(path, f"a file that can be read ({error.strerror}); check its kind and rights") from None
 
 
 def read_grid(path: Path, content: bytes, *, header: bool | None, delimiter: str | None) -> Grid:
@@ -112,9 +106,7 @@ def read_grid(path: Path, content: bytes, *, header: bool | None, delimiter: str
             raise wrong_file(path, f"a different name for each column, but {again} is repeated")
     if not rows:
         raise wrong_file(path, "at least one row below the header")
-    return Grid(
-        path, tuple(names or (f"x{j}" for j in positions)), tuple(zip(*rows, strict=True)), tuple(lines)
-    )
+    return Grid(path, tuple(names or (f"x{j}" for j in positions)), tuple(zip(*rows, strict=True)), tuple(lines))
 
 
 def number(cell: str) -> float | None:
@@ -192,9 +184,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 def _require_equal_widths(path: Path, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
     width = len(rows[0])
-    ragged = [
-        f"row {line} has {len(row)}" for row, line in zip(rows, lines, strict=True) if len(row) != width
-    ]
+    ragged = [f"row {line} has {len(row)}" for row, line in zip(rows, lines, strict=True) if len(row) != width]
     if ragged:
         raise wrong_file(
             path,

@@ -142,18 +142,12 @@ def _encode(
         feature_names += [f"{grid.names[j]}={level}" for level in levels]
         categories[grid.names[j]] = levels
     if again := repeated(feature_names):
-        raise wrong_file(
-            grid.path, f"different names of inputs, but {again} would be repeated; rename a column"
-        )
-    return Table(
-        np.hstack(blocks), _labels(grid.columns[goal]), tuple(feature_names), grid.names[goal], categories
-    )
+        raise wrong_file(grid.path, f"different names of inputs, but {again} would be repeated; rename a column")
+    return Table(np.hstack(blocks), _labels(grid.columns[goal]), tuple(feature_names), grid.names[goal], categories)
 
 
 def _require_no_missing(grid: Grid, columns: Sequence[int]) -> None:
-    missing = [
-        (i, j) for j in columns for i, cell in enumerate(grid.columns[j]) if cell.casefold() in MISSING
-    ]
+    missing = [(i, j) for j in columns for i, cell in enumerate(grid.columns[j]) if cell.casefold() in MISSING]
     if missing:
         raise wrong_file(
             grid.path,

@@ -12,13 +12,13 @@ from scipy.special import expit, logit
 from marginwise import kernel
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters, log_bounds
-from marginwise.posterior.ep_gradient import leave_one_out
-from marginwise.posterior.prediction import GaussianPosterior
+from marginwise.inference.ep_gradient import leave_one_out
+from marginwise.inference.prediction import GaussianPosterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.slack import Slack
-from marginwise.solve import Solution, solve_problem
 from marginwise.stacking import Component, Stack, climb, ep_posterior
+from marginwise.svm import Solution, solve_problem
 from marginwise.tuning import tune
 
 Array = npt.NDArray[np.float64]

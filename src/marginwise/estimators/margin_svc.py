@@ -14,8 +14,8 @@ from marginwise.estimators._classes import check_table
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import as_slack
-from marginwise.solve import solve_problem
-from marginwise.solve.api import MAX_MEMORY
+from marginwise.svm import solve_problem
+from marginwise.svm.api import MAX_MEMORY
 
 Array = npt.NDArray[np.float64]
 

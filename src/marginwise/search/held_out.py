@@ -12,8 +12,8 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.search.trace import Trace
 from marginwise.slack import Slack
-from marginwise.solve import solve_problem
 from marginwise.status import Status
+from marginwise.svm import solve_problem
 
 #: The name of the set that stops a search; errors on all others are recorded only.
 VALIDATION = "validation"

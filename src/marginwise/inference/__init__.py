@@ -1,0 +1,6 @@
+"""The distribution of the latent function given the data: approximations and samples."""
+
+from marginwise.inference.api import METHODS, posterior
+from marginwise.inference.contract import Posterior
+
+__all__ = ["METHODS", "Posterior", "posterior"]

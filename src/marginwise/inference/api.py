@@ -1,0 +1,126 @@
+"""The posterior of a problem by any method: the one entry, and the choice of the method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError, choose
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.contract import Posterior
+from marginwise.inference.ep import TOLERANCE, run_ep
+from marginwise.inference.ep_gradient import evidence_gradient
+from marginwise.inference.laplace import laplace_posterior
+from marginwise.inference.likelihoods import as_likelihood
+from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.sampling import hmc_posterior, sample_posterior
+from marginwise.inference.sites import SiteApproximation, Sites
+from marginwise.inference.variational import run_variational
+from marginwise.problem import Problem, as_problem
+from marginwise.slack import Slack, as_slack
+
+
+def posterior(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    hyperparameters: Hyperparameters,
+    slack: Slack | str = "linear",
+    method: str = "ep",
+    *,
+    likelihood: str = "slack",
+    sample_weight: npt.ArrayLike | None = None,
+    **options: Any,
+) -> Posterior:
+    """Return the distribution of the latent function given the data.
+
+    Parameters
+    ----------
+    X, y : array-like
+        Inputs of shape (n, d), and labels -1 or +1.
+    hyperparameters : Hyperparameters
+        Those of the prior and of the likelihood.
+    slack : Slack or str
+        "linear" or "quadratic".
+    method : str
+        "ep", expectation propagation; "variational", the nearest Gaussian in Kullback–Leibler divergence; "laplace",
+        a Gaussian around the SVM; "sample", many guided chains; "hmc", the paper's Hybrid Monte Carlo.
+    likelihood : str
+        "slack", eq. (lh); for "ep" and "variational" also "normalised", the same divided by its sum over the two
+        labels, and "probit" or "logistic", which make it a Gaussian process classifier and don't depend on C.
+    sample_weight : array-like, optional
+        Positive weights; weight 2 is the same as the row given twice.
+    **options
+        Passed on to the method: ``start`` (a posterior near by) for "ep", "variational" and "sample", ``tolerance``
+        for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers.
+
+    Examples
+    --------
+    >>> result = posterior([[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> result.predict_proba([[1.5]]).round(2)
+    array([[0.03, 0.97]])
+    """
+    problem, slack = as_problem(X, y, sample_weight), as_slack(slack)
+    choose("method", method, METHODS)
+    choose("likelihood", likelihood, _LIKELIHOODS)
+    if method in _BY_SITES:
+        return site_posterior(problem, hyperparameters, slack, method, likelihood=likelihood, **options)
+    if likelihood != "slack":
+        raise InvalidInputError("likelihood", likelihood, f"'slack' for the method {method!r}")
+    if "start" in options:
+        options["start"] = _sites(options["start"], problem)
+    return _OTHERS[method](problem, hyperparameters, slack, **options)
+
+
+def site_posterior(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    method: str = "ep",
+    *,
+    likelihood: str = "slack",
+    start: Posterior | Sites | None = None,
+    tolerance: float = TOLERANCE,
+) -> GaussianPosterior:
+    """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood."""
+    name = _LIKELIHOODS[likelihood].format(slack.name)
+    model = as_likelihood(name, hyperparameters.C, problem.weights)
+    gram = problem.gram(hyperparameters)
+    result = _BY_SITES[method](gram, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
+    gradient = evidence_gradient(result, model, gram, problem, hyperparameters) / problem.weights.sum()
+    return GaussianPosterior(
+        problem=problem,
+        hyperparameters=hyperparameters,
+        latent_mean=result.mean,
+        latent_variance=result.variance,
+        log_evidence=result.log_evidence,
+        gradient=gradient,
+        status=result.status,
+        diagnostics={"sweeps": result.sweeps, "residual": result.residual},
+        X=problem.X,
+        gaussian=result.gaussian,
+        likelihood=model,
+    )
+
+
+def _sites(start: Posterior | Sites | None, problem: Problem) -> Sites | None:
+    """Return the sites to start from: those of a posterior near by, or themselves."""
+    if start is None:
+        return None
+    sites = start if isinstance(start, Sites) else getattr(start, "sites", None)
+    if not isinstance(sites, Sites) or len(sites.tau) != problem.n:
+        raise InvalidInputError("start", start, f"a posterior with sites for {problem.n} examples")
+    return sites
+
+
+_BY_SITES: dict[str, Callable[..., SiteApproximation]] = {"ep": run_ep, "variational": run_variational}
+_OTHERS: dict[str, Callable[..., Posterior]] = {
+    "laplace": laplace_posterior,
+    "sample": sample_posterior,
+    "hmc": hmc_posterior,
+}
+METHODS = (*_BY_SITES, *_OTHERS)
+
+#: Choice of the user, and name in ``likelihoods`` with a place for the slack's.
+_LIKELIHOODS = {"slack": "{}", "normalised": "normalised-{}", "probit": "probit", "logistic": "logistic"}

@@ -1,0 +1,186 @@
+"""Run a sampler until its estimates are precise enough, and keep what predictions and diagnostics need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError
+from marginwise.inference.diagnostics import split_rhat
+from marginwise.inference.gradient import GradientEstimate, GradientRecorder
+from marginwise.inference.sampler import Sampler
+
+Array = npt.NDArray[np.float64]
+State = TypeVar("State")
+
+#: A potential scale reduction above this means chains that do not agree yet.
+MAX_RHAT = 1.1
+
+#: Draws kept for predictions; more would change a probability by less than its own error.
+_KEPT = 1024
+
+
+@dataclass(frozen=True)
+class Precision:
+    """When to stop sampling.
+
+    Parameters
+    ----------
+    tolerance : float or array, optional
+        Standard error that every component of the gradient must reach, one number or one for each. If it is not
+        given, the norm of the standard errors must be below ``relative`` times that of the gradient, or ``floor``.
+    relative, floor : float
+        See above.
+    min_steps, max_steps : int
+        Numbers of steps between which sampling stops, whole blocks of the recorder.
+    max_leapfrogs : int
+        Number of leapfrog steps after which it stops at the latest, where trajectories take very many of them.
+    rung_steps : int
+        Steps on each rung of the ladder to the evidence's value; four times as many halve its standard error.
+    """
+
+    tolerance: float | Array | None = None
+    relative: float = 0.1
+    floor: float = 1e-4
+    min_steps: int = 32
+    max_steps: int = 640
+    max_leapfrogs: int = 25_000
+    rung_steps: int = 40
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None and not np.all(np.asarray(self.tolerance) > 0.0):
+            raise InvalidInputError("tolerance", self.tolerance, "a positive number, or None")
+        if not 0 < self.min_steps <= self.max_steps:
+            raise InvalidInputError("min_steps", self.min_steps, "at least 1 and at most max_steps")
+        if self.rung_steps < 1:
+            raise InvalidInputError("rung_steps", self.rung_steps, "a positive number")
+
+    def reached(self, estimate: GradientEstimate) -> bool:
+        """Whether the estimate is precise enough."""
+        if self.tolerance is not None:
+            return bool((estimate.standard_error <= self.tolerance).all())
+        error, norm = (float(np.linalg.norm(x)) for x in (estimate.standard_error, estimate.gradient))
+        return error <= max(self.relative * norm, self.floor)
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """What a run of a sampler left.
+
+    Attributes
+    ----------
+    gradient : GradientEstimate
+    latent_mean, latent_variance, dual_mean : arrays of shape (n,)
+        Moments over all draws of the latent values, and the mean of the dual latent values.
+    duals : array of shape (n, kept)
+        Dual latent values of some draws, evenly spread over the run.
+    terms : array of shape (3, steps, chains)
+        The summands of log C, log k0 and log koff of each draw.
+    acceptance, energy_error : arrays of shape (steps, chains)
+    mean_leapfrog : float
+        Leapfrog steps for each trajectory.
+    rhat : float
+        The largest potential scale reduction of the terms.
+    precise : bool
+        Whether the asked-for precision was reached.
+    """
+
+    gradient: GradientEstimate
+    latent_mean: Array
+    latent_variance: Array
+    dual_mean: Array
+    duals: Array
+    terms: Array
+    acceptance: Array
+    energy_error: Array
+    mean_leapfrog: float
+    rhat: float
+    precise: bool
+
+
+class _Moments:
+    """Mean and variance over columns, taken around the first batch's mean so that nothing cancels."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, columns: Array) -> None:
+        if not self._count:
+            self._origin = columns.mean(axis=1)
+            self._sum, self._squares = np.zeros((2, len(columns)))
+        shifted = columns - self._origin[:, None]
+        self._count += columns.shape[1]
+        self._sum += shifted.sum(axis=1)
+        self._squares += np.einsum("ij,ij->i", shifted, shifted)
+
+    def mean(self) -> Array:
+        return self._origin + self._sum / self._count
+
+    def variance(self) -> Array:
+        return self._squares / self._count - (self._sum / self._count) ** 2
+
+
+class _Kept:
+    """At most ``limit`` columns out of all that are offered, evenly spread over them."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._stride, self._offered = limit, 1, 0
+        self._columns: list[Array] = []
+
+    def offer(self, columns: Array) -> None:
+        first = -self._offered % self._stride
+        self._columns.extend(columns[:, first :: self._stride].T.copy())
+        self._offered += columns.shape[1]
+        while len(self._columns) > self._limit:
+            self._columns = self._columns[::2]
+            self._stride *= 2
+
+    def columns(self) -> Array:
+        return np.array(self._columns).T.copy()
+
+
+def collect(
+    sampler: Sampler[State],
+    rng: np.random.Generator,
+    state: State,
+    recorder: GradientRecorder,
+    precision: Precision,
+) -> Collection:
+    """Sample in blocks until the chains agree and the gradient is precise enough, or the limits are reached."""
+    latent, dual, kept = _Moments(), _Moments(), _Kept(_KEPT)
+    acceptance, energy_error, leapfrogs = [], [], []
+    while True:
+        for _ in range(recorder.block):
+            state, info = sampler.step(rng, state)
+            draws = sampler.draws(state)
+            recorder.record(draws)
+            latent.add(draws.latent)
+            dual.add(draws.dual_latent)
+            kept.offer(draws.dual_latent)
+            acceptance.append(info.acceptance)
+            energy_error.append(info.energy_error)
+            leapfrogs.append(info.n_leapfrog)
+        steps = len(leapfrogs)
+        if steps < precision.min_steps:
+            continue
+        estimate = recorder.estimate()
+        rhat = max(split_rhat(series) for series in recorder.terms)
+        precise = precision.reached(estimate) and rhat <= MAX_RHAT
+        if precise or steps >= precision.max_steps or sum(leapfrogs) >= precision.max_leapfrogs:
+            break
+    return Collection(
+        gradient=estimate,
+        latent_mean=latent.mean(),
+        latent_variance=latent.variance(),
+        dual_mean=dual.mean(),
+        duals=kept.columns(),
+        terms=recorder.terms,
+        acceptance=np.array(acceptance),
+        energy_error=np.array(energy_error),
+        mean_leapfrog=float(np.mean(leapfrogs)),
+        rhat=rhat,
+        precise=precise,
+    )

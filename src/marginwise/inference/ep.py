@@ -1,0 +1,89 @@
+"""Expectation propagation for one latent value per point (Minka 2001; Rasmussen & Williams 2006, section 3.6).
+
+The sites are moved towards their fixed point all at once while far away, by Newton's method on the fixed-point
+equations once near, and one at a time where these fail: with many repeated rows of both labels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.inference.ep_steps import Moves, Point
+from marginwise.inference.likelihoods import Likelihood
+from marginwise.inference.sites import SiteApproximation, Sites
+from marginwise.status import CONVERGED, Status
+
+__all__ = ["TOLERANCE", "SiteApproximation", "Sites", "run_ep"]
+
+Array = npt.NDArray[np.float64]
+
+#: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.
+TOLERANCE = 1e-7
+
+#: Residuals at which Newton's method is tried at first, and at which a start is worse than none.
+_NEAR, _FAR = 0.2, 5.0
+
+#: Updates of all sites at once before one site is updated at a time.
+_PATIENCE = 6
+
+#: One site at a time, this part of each update is taken, because whole ones can run in circles; every
+#: ``_CIRCLE`` sweeps it is made smaller.
+_PART, _CIRCLE = 0.9, 25
+
+
+def run_ep(
+    gram: Array,
+    y: Array,
+    likelihood: Likelihood,
+    *,
+    start: Sites | None = None,
+    tolerance: float = TOLERANCE,
+    max_sweeps: int = 500,
+) -> SiteApproximation:
+    """Return the fixed point of expectation propagation, started from the sites of ``start`` if given."""
+    moves = Moves(gram, y, likelihood)
+    point = None if start is None else moves.point(start.tau, start.nu)
+    if point is None or point.residual > _FAR:
+        point = moves.prior()
+    best = point
+    sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
+    goal = _NEAR  # below it Newton's method is tried, but not at the prior, which is too far from everything
+    while point.residual > tolerance and sweeps < max_sweeps:
+        sweeps += 1
+        if point.residual < goal and point.gaussian.tau.any():
+            moved = moves.newton(point, tolerance)
+            if moved is None:
+                if point.residual <= point.rounding:
+                    break
+                goal = 0.5 * point.residual
+        elif together < _PATIENCE:
+            moved = moves.all_at_once(point)
+            together = together + 1 if moved is not None else _PATIENCE
+        else:
+            moved = moves.one_at_a_time(best if alone == 0 else point, _PART * 0.8 ** (alone // _CIRCLE))
+            alone += 1
+            if moved is None:
+                break
+        point = moved or point
+        best = min(best, point, key=lambda one: one.merit)
+    point = best
+    status = CONVERGED
+    if point.residual > max(tolerance, point.rounding):
+        status = Status(
+            False,
+            f"expectation propagation stopped after {sweeps} sweeps with moments that differ by "
+            f"{point.residual:.1e} standard deviations; a smaller C·k0 or shorter length scales help",
+        )
+    return SiteApproximation(
+        point.gaussian, point.tilted, _log_evidence(point, likelihood), status, point.residual, sweeps
+    )
+
+
+def _log_evidence(point: Point, likelihood: Likelihood) -> float:
+    """Return ln Q(Y|X): Rasmussen & Williams (2006), eq. 3.65, with the quadratic terms collected in b = K⁻¹μ."""
+    gaussian = point.gaussian
+    b, v = gaussian.dual_mean, gaussian.cavity_variance
+    local = point.tilted.value - 0.5 * np.log(gaussian.free) + 0.5 * v * b * b
+    kappa = likelihood.log_kappa * float(likelihood.weights.sum())
+    return float(local.sum()) - 0.5 * float(gaussian.mean @ b) - 0.5 * gaussian.log_det + kappa

@@ -1,0 +1,142 @@
+"""The three moves of expectation propagation: all sites at once, by Newton's method, one site at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError
+from marginwise.inference.ep_sequential import sweep_sites
+from marginwise.inference.gaussian import SiteGaussian, dual_mean, site_gaussian
+from marginwise.inference.jacobian import SiteJacobian
+from marginwise.inference.likelihoods import Likelihood, Moments
+from marginwise.inference.sites import Sites
+
+Array = npt.NDArray[np.float64]
+
+_EPSILON = float(np.finfo(float).eps)
+
+#: Rounds in which the means are relaxed before all sites are updated, and the error at which they are.
+_ROUNDS, _RELAXED = 8, 0.05
+
+#: Smallest part of a step that is tried.
+_SHORTEST = 0.05
+
+#: Rounding can't hide a larger residual than this.
+_MOST_ROUNDING = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Sites, the moments they give, and the sites that match the tilted moments.
+
+    Attributes
+    ----------
+    residual, merit : float
+        Largest and root mean square difference of tilted and Gaussian moments: of the means in units of the
+        Gaussian's standard deviations, of the variances in units of its variances.
+    rounding : float
+        A residual that can't be told from zero.
+    """
+
+    gaussian: SiteGaussian
+    tilted: Moments
+    matched: Sites
+    residual: float
+    merit: float
+    rounding: float
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """The moves for one Gram matrix, labels and likelihood."""
+
+    gram: Array
+    y: Array
+    likelihood: Likelihood
+
+    def point(self, tau: Array, nu: Array) -> Point | None:
+        """Return the point of these sites, or None if their Gaussian can't be had."""
+        gaussian = site_gaussian(self.gram, tau, nu)
+        if gaussian is None:
+            return None
+        v, variance = gaussian.cavity_variance, gaussian.variance
+        tilted, matched = self._match(gaussian.cavity_mean, v)
+        scale = np.sqrt(variance)
+        shift = v * (tilted.slope - gaussian.dual_mean) / scale
+        spread = tilted.keep / gaussian.free - 1.0
+        merit = _root_mean_square(np.concatenate([shift, spread]))
+        if not np.isfinite(merit):
+            return None
+        residual = max(float(np.abs(shift).max()), float(np.abs(spread).max()))
+        # Σ is known to a relative error of about ε K_ii/Σ_ii, and with it the mean Σν.
+        lost = float((self.gram.diagonal() / variance).max() * (1.0 + scale.max() * np.linalg.norm(nu)))
+        return Point(gaussian, tilted, matched, residual, merit, min(10.0 * _EPSILON * lost, _MOST_ROUNDING))
+
+    def prior(self) -> Point:
+        """Return the point without sites."""
+        zero = np.zeros(len(self.y))
+        point = self.point(zero, zero)
+        if point is None:
+            raise InvalidInputError("gram", "without a positive diagonal", "a covariance matrix")
+        return point
+
+    def all_at_once(self, point: Point) -> Point | None:
+        """Return the point after an update of all sites from the same cavities.
+
+        Each site corrects the mean as if it were the only one, and n corrections at once can lead far beyond. So the
+        means are relaxed first, at fixed cavity variances v: b = K⁻¹μ solves b = ∂ln Z/∂m at m = (K - v)b, and
+        Newton's method for this equation is the update of the sites itself, shortened where it does not help.
+        """
+        v, b, matched = point.gaussian.cavity_variance, point.gaussian.dual_mean, point.matched
+        scale = np.sqrt(v)
+        error = _root_mean_square(scale * (point.tilted.slope - b))
+        for _ in range(_ROUNDS):
+            if error < _RELAXED:
+                break
+            step = dual_mean(self.gram, *matched) - b
+            part, previous = 2.0, error
+            while part > _SHORTEST and not error < (1.0 - 0.3 * part) * previous:
+                part *= 0.5
+                new = b + part * step
+                tilted, matched = self._match(self.gram @ new - v * new, v)
+                error = _root_mean_square(scale * (tilted.slope - new))
+            b = new
+        return self.point(*matched)
+
+    def newton(self, point: Point, tolerance: float) -> Point | None:
+        """Return the point after a step of Newton's method, or None if that is no better."""
+        gaussian = point.gaussian
+        jacobian = SiteJacobian(gaussian, point.tilted, cavities=True)
+        accuracy = min(0.01, 0.1 * point.residual)
+        start = Sites(gaussian.tau, gaussian.nu)
+        sites = jacobian.step(start, point.matched, gaussian.mean, accuracy)
+        if point.residual**2 > tolerance:
+            # One step won't do. A second one with the same matrix, from moments of second order, is cheap.
+            mean, variance = jacobian.moments_after(gaussian, sites)
+            free = 1.0 - sites.tau * variance
+            if variance.min() > 0.0 and (free > 0.1 * gaussian.free).all():
+                v = variance / free
+                _, matched = self._match(mean - v * (sites.nu - sites.tau * mean), v)
+                sites = jacobian.step(sites, matched, mean, accuracy)
+        moved = self.point(*sites)
+        return moved if moved is not None and moved.merit < 0.7 * point.merit else None
+
+    def one_at_a_time(self, point: Point, part: float) -> Point | None:
+        """Return the point after this part of an update of each site in turn."""
+        gaussian = point.gaussian
+        tau, nu = gaussian.tau.copy(), gaussian.nu.copy()
+        sweep_sites(gaussian.full_covariance(), gaussian.mean.copy(), tau, nu, self.y, self.likelihood, part)
+        return self.point(tau, nu)
+
+    def _match(self, m: Array, v: Array) -> tuple[Moments, Sites]:
+        """Return the tilted moments of cavities N(m_i, v_i), and the sites that give them."""
+        tilted = self.likelihood.tilted(m, v, self.y)
+        tau = tilted.shrink / (v * tilted.keep)
+        return tilted, Sites(tau, tau * m + tilted.slope / tilted.keep)
+
+
+def _root_mean_square(x: Array) -> float:
+    return float(np.sqrt(x @ x / len(x)))

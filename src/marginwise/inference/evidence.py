@@ -1,0 +1,131 @@
+"""The value of the evidence by sampling: a ladder of distributions from a Gaussian to the posterior.
+
+With a reference N(m, Σ), the logarithm ln Z₀ of its normaliser and the remainder R (see ``leapfrog.Residual``),
+
+    ln Q(Y|X) = n ln κ(C) + ln Z₀ + ln E[e^{-R}],    E over N(m, Σ),
+
+which is climbed in steps, π_a ∝ N(θ; m, Σ) e^{-aR}, a: 0 → 1.
+
+Each rung is as far from the last as its samples, reweighted, still carry the next; between neighbours the ratio of
+normalisers is had by Bennett's acceptance ratio (Bennett 1976), the best there is from samples of both. A chain goes
+through all rungs by itself, so that chains are independent and resampling them gives the standard error.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from marginwise.inference.reference import GaussianReference
+from marginwise.inference.reference_hmc import ReferenceHMC, ReferenceState
+from marginwise.inference.sampler import Target
+
+Array = npt.NDArray[np.float64]
+
+#: Share of the effective number of samples that must be left when a rung's samples are reweighted to the next rung.
+_CARRY = 0.5
+_N_BOOTSTRAP = 200
+_MAX_RUNGS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceEstimate:
+    """ln ∫ Q(θ) exp[-Σ_i C_i l_p(y_iθ_i)] dθ, the log evidence without n ln κ(C).
+
+    Attributes
+    ----------
+    value, standard_error : float
+    rungs : array
+        The values of a, from 0 to 1.
+    state : ReferenceState
+        The chains on the last rung, which is the posterior.
+    """
+
+    value: float
+    standard_error: float
+    rungs: Array
+    state: ReferenceState
+
+
+def estimate_evidence(
+    target: Target,
+    reference: GaussianReference,
+    rng: np.random.Generator,
+    *,
+    n_chains: int,
+    n_steps: int,
+) -> EvidenceEstimate:
+    """Climb the ladder from the reference to the posterior; ``n_steps`` are recorded on each rung."""
+    sampler = ReferenceHMC(target, reference, n_chains=n_chains)
+    draws = [reference.draw(rng, n_chains) for _ in range(n_steps)]
+    energies = np.array([sampler.residual_energy(place) for place in draws])  # R, shape (steps, chains)
+    place, step_size = None, sampler.first_step_size
+    rungs, ratios = [0.0], []
+    lower: Array = energies
+    counts = rng.multinomial(n_chains, np.full(n_chains, 1.0 / n_chains), size=_N_BOOTSTRAP).astype(float)
+    while rungs[-1] < 1.0:
+        if len(rungs) > _MAX_RUNGS:
+            raise ArithmeticError("the posterior is too far from its Gaussian reference")
+        a = _next_rung(lower, rungs[-1])
+        sampler = ReferenceHMC(target, reference, n_chains=n_chains, temper=a)
+        if place is None:
+            place = sampler.select(rng, draws)
+        state = sampler.warm_up(rng, sampler.start(place, step_size), brief=len(rungs) > 1)
+        upper = np.empty_like(lower)
+        for k in range(n_steps):
+            state, _ = sampler.step(rng, state)
+            upper[k] = state.residual_energy / a
+        ratios.append(_bennett((a - rungs[-1]) * lower, (a - rungs[-1]) * upper, counts))
+        rungs.append(a)
+        place, step_size, lower = state.place, state.step_size, upper
+    totals = np.sum(ratios, axis=0)
+    return EvidenceEstimate(
+        value=reference.log_normaliser + float(totals[0]),
+        standard_error=float(totals[1:].std(ddof=1)),
+        rungs=np.array(rungs),
+        state=state,
+    )
+
+
+def _next_rung(energies: Array, a: float) -> float:
+    """Return the largest next rung for which reweighting keeps the wanted share of the effective samples."""
+
+    def share(b: float) -> float:
+        weights = np.exp(-(b - a) * (energies - energies.min()))
+        return float(weights.sum() ** 2 / (weights @ weights) / len(weights))
+
+    energies = energies.ravel()
+    if share(1.0) >= _CARRY:
+        return 1.0
+    low, high = a, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if share(middle) >= _CARRY else (low, middle)
+    return max(low, math.nextafter(a, 2.0))
+
+
+def _bennett(lower: Array, upper: Array, counts: Array) -> Array:
+    """Return ln(Z_upper/Z_lower) from the differences in energy of samples of both rungs, shape (steps, chains).
+
+    The root c of Σ_lower 1/(1 + e^{w - c}) = Σ_upper 1/(1 + e^{c - w}) is -ln(Z_upper/Z_lower) (Bennett 1976, eq. 12,
+    for equal numbers of samples). The difference of both sides increases with c, so that Newton's method inside a
+    shrinking bracket finds it. The first entry is for all chains, the others for each row of ``counts``, which says
+    how often each chain is taken: their roots are so near that one more step of Newton's method reaches them.
+    """
+    low, high = min(lower.min(), upper.min()) - 1.0, max(lower.max(), upper.max()) + 1.0
+    c, step = 0.5 * float(np.median(lower) + np.median(upper)), math.inf
+    while abs(step) > 1e-10 * (1.0 + abs(c)):
+        accept, refuse = expit(c - lower), expit(upper - c)
+        excess = (accept - refuse).sum(axis=0)
+        slope = (accept * (1.0 - accept) + refuse * (1.0 - refuse)).sum(axis=0)
+        total = float(excess.sum())
+        low, high = (low, c) if total > 0.0 else (c, high)
+        step = -total / max(float(slope.sum()), 1e-300)
+        if not low <= c + step <= high:
+            step = 0.5 * (low + high) - c
+        c += step
+    return np.concatenate([[-c], (counts @ excess) / (counts @ slope) - c])

@@ -1,0 +1,168 @@
+"""Likelihoods of a label given the latent value, and their moments under a normal density.
+
+A likelihood t(f) is a function of the margin f = yθ. All that an approximation of the posterior asks of it is, under a
+normal density N(m, v), the logarithm of Z = E[t] or the mean E[ln t], and derivatives: see :class:`Moments`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise._jit import compiled
+from marginwise.errors import choose
+from marginwise.inference.quadrature import LOGISTIC, NORMALISED_LINEAR, NORMALISED_QUADRATIC, PROBIT, integrate
+from marginwise.inference.tilted_slack import expected_slack, tilted_slack
+from marginwise.inference.truncated import half_line, log_ndtr
+from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
+
+Vector = npt.NDArray[np.float64]
+Entries = tuple[float, float, float, float, float, float, float, float, float]
+
+#: In compiled code a likelihood is a number: the power of its slack, or one of ``quadrature``.
+_OTHER_KINDS = {
+    "probit": PROBIT,
+    "logistic": LOGISTIC,
+    "normalised-linear": NORMALISED_LINEAR,
+    "normalised-quadratic": NORMALISED_QUADRATIC,
+}
+
+LIKELIHOODS = (LINEAR.name, QUADRATIC.name, *_OTHER_KINDS)
+
+
+class Moments(NamedTuple):
+    """A function L(m, v) of a likelihood and of N(m, v) with its derivatives, one entry for each point.
+
+    L is ln Z (``tilted``) or E[w ln t] (``expected``). Derivatives with respect to v follow from those with respect
+    to m: ∂Z/∂v = ½∂²Z/∂m², ∂E/∂v = ½∂²E/∂m².
+    """
+
+    value: Vector  # L
+    slope: Vector  # ∂L/∂m; the mean of the tilted density is m + v·slope
+    shrink: Vector  # -v ∂²L/∂m²
+    keep: Vector  # variance of the density in units of v, without cancellation: tilted 1 - shrink, otherwise 1
+    third: Vector  # ∂³L/∂m³
+    fourth: Vector  # ∂⁴L/∂m⁴
+    value_c: Vector  # ∂L/∂C
+    slope_c: Vector  # ∂²L/∂m∂C
+    curvature_c: Vector  # ∂³L/∂m²∂C
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """A likelihood t(f)^w with its weights; build one with :func:`as_likelihood`.
+
+    Attributes
+    ----------
+    kind : int
+        Which function it is, in the form that compiled code asks for.
+    C : float
+        Slack penalty; 1 for the probit and the logistic likelihood, which have none.
+    weights : array of shape (n,)
+        Weight 2 is the same as the point given twice.
+    log_kappa, log_kappa_c : float
+        ln κ(C) of eq. (lh), which the moments leave out, and its derivative; 0 for normalised likelihoods.
+    """
+
+    kind: int
+    C: float
+    weights: Vector
+    log_kappa: float = 0.0
+    log_kappa_c: float = 0.0
+
+    def tilted(self, m: Vector, v: Vector, y: Vector) -> Moments:
+        """Return ln ∫ N(θ; m_i, v_i) t(y_iθ)^w_i dθ and its derivatives."""
+        return self._moments(m, v, y, True)
+
+    def expected(self, m: Vector, v: Vector, y: Vector) -> Moments:
+        """Return ∫ N(θ; m_i, v_i) w_i ln t(y_iθ) dθ and its derivatives."""
+        return self._moments(m, v, y, False)
+
+    def unweighted(self, n: int) -> Likelihood:
+        """Return the same likelihood for ``n`` points of weight one."""
+        return replace(self, weights=np.ones(n))
+
+    def _moments(self, m: Vector, v: Vector, y: Vector, tilted: bool) -> Moments:
+        out = np.empty((9, len(m)))
+        _fill(self.kind, m, v, y, self.C, self.weights, tilted, out)
+        return Moments(*out)
+
+
+def as_likelihood(name: str, C: float, weights: Vector) -> Likelihood:
+    """Return the likelihood of this name, one of ``LIKELIHOODS``.
+
+    "linear" and "quadratic" are κ(C)^w exp[-C w l_p(f)], eq. (lh); "normalised-…" are these divided by their sum over
+    the two labels; "probit" is Φ(f), "logistic" 1/(1 + e^{-f}): Gaussian process classifiers.
+    """
+    if choose("likelihood", name, LIKELIHOODS) in _OTHER_KINDS:
+        return Likelihood(_OTHER_KINDS[name], C if name.startswith("normalised") else 1.0, weights)
+    return slack_likelihood(name, C, weights)
+
+
+def slack_likelihood(slack: Slack | str, C: float, weights: Vector) -> Likelihood:
+    """Return κ(C)^w exp[-C w l_p(f)], eq. (lh)."""
+    slack = as_slack(slack)
+    return Likelihood(slack.power, C, weights, slack.log_kappa(C), slack.log_kappa_derivative(C))
+
+
+@compiled
+def tilt(kind: int, m: float, v: float, C: float, w: float) -> Entries:
+    """Return the entries of :meth:`Likelihood.tilted` for one point, as a function of the margin."""
+    if kind < PROBIT:
+        return _with_weight(w, tilted_slack(kind, m, v, C * w))
+    if kind == PROBIT and w == 1.0:
+        return _tilted_probit(m, v)
+    return integrate(kind, m, v, C, w, True)
+
+
+@compiled
+def expect(kind: int, m: float, v: float, C: float, w: float) -> Entries:
+    """Return the entries of :meth:`Likelihood.expected` for one point, as a function of the margin."""
+    if kind < PROBIT:
+        return _with_weight(w, expected_slack(kind, m, v, C * w))
+    return integrate(kind, m, v, C, w, False)
+
+
+@compiled
+def _with_weight(w: float, entries: Entries) -> Entries:
+    """Return the derivatives with respect to C from those with respect to Cw."""
+    value, slope, shrink, keep, third, fourth, value_c, slope_c, curvature_c = entries
+    return value, slope, shrink, keep, third, fourth, w * value_c, w * slope_c, w * curvature_c
+
+
+@compiled
+def _tilted_probit(m: float, v: float) -> Entries:
+    """Return the entries for Φ(f): Z = Φ(u), u = m/√(1+v) (Rasmussen & Williams 2006, eq. 3.82)."""
+    root = math.sqrt(1.0 + v)
+    u = m / root
+    log_mills, mean, variance, third, fourth = half_line(-u)
+    ratio = math.exp(-log_mills)  # φ(u)/Φ(u)
+    keep = (1.0 + v * variance) / (1.0 + v)
+    shrink = v / (1.0 + v) * ratio * mean
+    return log_ndtr(u), ratio / root, shrink, keep, third / root**3, fourth / root**4, 0.0, 0.0, 0.0
+
+
+@compiled
+def _fill(
+    kind: int,
+    m: Vector,
+    v: Vector,
+    y: Vector,
+    C: float,
+    weights: Vector,
+    tilted: bool,
+    out: npt.NDArray[np.float64],
+) -> None:
+    """Fill the rows of ``out`` with the entries of :class:`Moments`, derivatives taken with respect to θ = yf."""
+    for i in range(len(m)):
+        f, w = y[i] * m[i], weights[i]
+        entries = tilt(kind, f, v[i], C, w) if tilted else expect(kind, f, v[i], C, w)
+        for k in range(9):
+            out[k, i] = entries[k]
+        out[1, i] *= y[i]  # odd derivatives change sign with the label
+        out[4, i] *= y[i]
+        out[7, i] *= y[i]

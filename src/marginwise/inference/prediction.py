@@ -1,0 +1,59 @@
+"""A Gaussian approximation of the posterior: moments and label probabilities at new points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise import kernel
+from marginwise.inference.contract import Posterior
+from marginwise.inference.gaussian import SiteGaussian
+from marginwise.inference.likelihoods import Likelihood
+from marginwise.inference.sites import Sites
+from marginwise.problem import check_inputs
+
+Array = npt.NDArray[np.float64]
+
+#: Smallest share of the prior variance that is reported; differences below it are rounding.
+_LEAST_SHARE = 1e-14
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GaussianPosterior(Posterior):
+    """The posterior as the Gaussian process whose moments at the points X are those of ``gaussian``.
+
+    Attributes
+    ----------
+    X : array of shape (m, d)
+        Points of the sites: the training inputs, or the distinct ones among them.
+    gaussian : SiteGaussian
+        The approximation at these points.
+    likelihood : Likelihood
+        The likelihood of a label, with its κ(C).
+    """
+
+    X: Array
+    gaussian: SiteGaussian
+    likelihood: Likelihood
+
+    @property
+    def sites(self) -> Sites:
+        """What a run near by can be started from."""
+        return Sites(self.gaussian.tau, self.gaussian.nu)
+
+    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61)."""
+        points = check_inputs(X_new, "X_new")
+        k = kernel.cross_gram(points, self.X, self.hyperparameters)
+        prior = kernel.diagonal(len(points), self.hyperparameters)
+        explained = np.einsum("ij,ij->i", k @ self.gaussian.precision_gain(), k)
+        return k @ self.gaussian.dual_mean, np.maximum(prior - explained, _LEAST_SHARE * prior)
+
+    def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
+        """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
+        mean, variance = self.latent_mean_and_variance(X_new)
+        one = self.likelihood.unweighted(len(mean))
+        columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
+        return np.column_stack(columns) + self.likelihood.log_kappa

@@ -1,0 +1,185 @@
+"""Sample the posterior of a problem: the default sampler, and the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.collect import MAX_RHAT, Collection, Precision, collect
+from marginwise.inference.control_variates import ControlVariates
+from marginwise.inference.ep import run_ep
+from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
+from marginwise.inference.gradient import GradientRecorder
+from marginwise.inference.hmc import HMC, N_DISCARDED, N_SAMPLES
+from marginwise.inference.likelihoods import slack_likelihood
+from marginwise.inference.pivoted import PivotedGram, pivoted_gram
+from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.reference import gaussian_reference
+from marginwise.inference.reference_hmc import ReferenceHMC
+from marginwise.inference.sampled import SampledPosterior
+from marginwise.inference.sampler import Target
+from marginwise.inference.sites import Sites
+from marginwise.problem import Problem
+from marginwise.slack import Slack
+from marginwise.status import CONVERGED, Status
+
+Array = npt.NDArray[np.float64]
+
+#: Chains: enough for matrix products at full speed; small problems need more of them.
+_N_CHAINS, _N_CHAINS_SMALL, _SMALL = 64, 128, 250
+
+#: Steps of the paper's chain that are summed into one cell for the length scales.
+_HMC_BLOCK = 200
+
+#: How the message begins when sampling went well and was only too short.
+IMPRECISE = "the evidence gradient is less precise than asked for"
+
+#: With fewer draws than this that violate a margin, the spread of the gradient's summands says nothing: most are 0.
+_MIN_VIOLATING = 30
+
+
+def sample_posterior(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    *,
+    seed: int | np.random.Generator = 0,
+    precision: Precision | None = None,
+    evidence: bool = False,
+    start: GaussianPosterior | SampledPosterior | Sites | None = None,
+    gram: Array | None = None,
+    n_chains: int | None = None,
+) -> SampledPosterior:
+    """Sample with many chains guided by expectation propagation, until the evidence gradient is precise.
+
+    Parameters
+    ----------
+    problem, hyperparameters, slack
+        What to sample the posterior of.
+    seed : int or Generator
+        The same seed gives the same result.
+    precision : Precision, optional
+        When to stop.
+    evidence : bool
+        Whether to estimate the value of the evidence as well.
+    start : GaussianPosterior, SampledPosterior or Sites, optional
+        A posterior near by, or its sites, to start expectation propagation from.
+    gram : array, optional
+        The Gram matrix, if it is at hand.
+    n_chains : int, optional
+        Chains side by side, a multiple of 8.
+    """
+    n_chains = n_chains or (_N_CHAINS if problem.n >= _SMALL else _N_CHAINS_SMALL)
+    precision = precision or Precision()
+    if n_chains < 8 or n_chains % 8:
+        raise InvalidInputError("n_chains", n_chains, "a positive multiple of 8")
+    rng = np.random.default_rng(seed)
+    gram = problem.gram(hyperparameters) if gram is None else gram
+    likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
+    near = start if start is None or isinstance(start, Sites) else start.sites
+    sites = run_ep(gram, problem.y, likelihood, start=near).sites
+    prior = pivoted_gram(gram)
+    # A site that EP left with a negative precision is no use here, and any other is as exact.
+    reference = gaussian_reference(prior, np.maximum(sites.tau, 0.0), sites.nu)
+    target = Target(gram, problem.y, problem.penalties(hyperparameters.C), slack)
+    sampler = ReferenceHMC(target, reference, n_chains=n_chains)
+    value: EvidenceEstimate | None = None
+    if evidence:
+        value = estimate_evidence(target, reference, rng, n_chains=n_chains, n_steps=precision.rung_steps)
+        state = value.state
+    else:
+        state = sampler.warm_up(rng, sampler.init(rng))
+    controls = ControlVariates(target, reference, hyperparameters.koff)
+    recorder = GradientRecorder(problem, hyperparameters, target, n_chains=n_chains, controls=controls)
+    collection = collect(sampler, rng, state, recorder, precision)
+    posterior = _assemble(problem, hyperparameters, slack, prior, collection, sites, state.step_size)
+    if value is None:
+        return posterior
+    log_kappa = float(problem.weights.sum()) * slack.log_kappa(hyperparameters.C)
+    return replace(
+        posterior,
+        log_evidence=value.value + log_kappa,
+        log_evidence_se=value.standard_error,
+        diagnostics={**posterior.diagnostics, "rungs": value.rungs},
+    )
+
+
+def hmc_posterior(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    *,
+    seed: int | np.random.Generator = 0,
+    n_samples: int = N_SAMPLES,
+    n_discarded: int = N_DISCARDED,
+    trajectory: float | None = None,
+    gram: Array | None = None,
+) -> SampledPosterior:
+    """Sample with Hybrid Monte Carlo as the paper does: one chain, 20,000 steps discarded and 20,000 kept."""
+    rng = np.random.default_rng(seed)
+    gram = problem.gram(hyperparameters) if gram is None else gram
+    target = Target(gram, problem.y, problem.penalties(hyperparameters.C), slack)
+    sampler = HMC(target, trajectory=trajectory, n_discarded=n_discarded)
+    state = sampler.warm_up(rng, sampler.init(rng))
+    recorder = GradientRecorder(problem, hyperparameters, target, n_chains=1, block=_HMC_BLOCK)
+    fixed = Precision(tolerance=np.inf, min_steps=n_samples, max_steps=n_samples)  # reached when they are made
+    collection = collect(sampler, rng, state, recorder, fixed)
+    prior = pivoted_gram(gram)
+    return _assemble(problem, hyperparameters, slack, prior, collection, None, state.step_size)
+
+
+def _assemble(
+    problem: Problem,
+    hyperparameters: Hyperparameters,
+    slack: Slack,
+    prior: PivotedGram,
+    collection: Collection,
+    sites: Sites | None,
+    step_size: float,
+) -> SampledPosterior:
+    steps, chains = collection.acceptance.shape
+    gradient = collection.gradient
+    return SampledPosterior(
+        problem=problem,
+        hyperparameters=hyperparameters,
+        latent_mean=collection.latent_mean,
+        latent_variance=collection.latent_variance,
+        gradient=gradient.gradient,
+        gradient_se=gradient.standard_error,
+        status=_status(collection),
+        diagnostics={
+            "rhat": collection.rhat,
+            "effective_samples": gradient.effective_samples,
+            "acceptance": float(collection.acceptance.mean()),
+            "leapfrog_steps": collection.mean_leapfrog,
+            "step_size": step_size,
+            "steps": steps,
+            "chains": chains,
+        },
+        slack=slack,
+        prior=prior,
+        collection=collection,
+        sites=sites,
+    )
+
+
+def _status(collection: Collection) -> Status:
+    gradient, error = collection.gradient.gradient, collection.gradient.standard_error
+    if not np.isfinite(gradient).all():
+        return Status(False, "the sampled evidence gradient is not finite: a smaller C·k0 helps")
+    if np.count_nonzero(collection.terms[0]) < _MIN_VIOLATING:  # the paper's section results_gradient_ascent
+        return Status(
+            False, "hardly any draw violates a margin, so that the gradient's error is unknown: C is too large"
+        )
+    if not collection.rhat <= MAX_RHAT:
+        return Status(
+            False, f"the chains have not mixed (R-hat {collection.rhat:.2f}): more steps or a smaller C·k0 help"
+        )
+    if not collection.precise:
+        steps, norm = len(collection.acceptance), float(np.linalg.norm(error))
+        return Status(False, f"{IMPRECISE}: its standard error was still {norm:.1e} in norm after {steps} steps")
+    return CONVERGED

@@ -1,6 +1,0 @@
-"""The support vector machine: the maximum of the posterior."""
-
-from marginwise.solve.api import solve, solve_dense, solve_gram, solve_problem
-from marginwise.solve.contract import Solution
-
-__all__ = ["Solution", "solve", "solve_dense", "solve_gram", "solve_problem"]

@@ -20,7 +20,7 @@ from marginwise.inference.tilted_slack import expected_slack, tilted_slack
 from marginwise.inference.truncated import half_line, log_ndtr
 from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
 
-Vector = npt.NDArray[np.float64]
+Vector = Matrix = npt.NDArray[np.float64]
 Entries = tuple[float, float, float, float, float, float, float, float, float]
 
 #: In compiled code a likelihood is a number: the power of its slack, or one of ``quadrature``.
@@ -88,7 +88,10 @@ class Likelihood:
 
     def _moments(self, m: Vector, v: Vector, y: Vector, tilted: bool) -> Moments:
         out = np.empty((9, len(m)))
-        _fill(self.kind, m, v, y, self.C, self.weights, tilted, out)
+        # Two functions, so that the first use of a slack does not wait for the compilation of the quadrature.
+        fill = _fill_slack if self.kind < PROBIT else _fill_other
+        fill(self.kind, y * m, v, self.C, self.weights, tilted, out)
+        out[[1, 4, 7]] *= y  # odd derivatives change sign with the label
         return Moments(*out)
 
 
@@ -112,19 +115,23 @@ def slack_likelihood(slack: Slack | str, C: float, weights: Vector) -> Likelihoo
 @compiled
 def tilt(kind: int, m: float, v: float, C: float, w: float) -> Entries:
     """Return the entries of :meth:`Likelihood.tilted` for one point, as a function of the margin."""
-    if kind < PROBIT:
-        return _with_weight(w, tilted_slack(kind, m, v, C * w))
-    if kind == PROBIT and w == 1.0:
-        return _tilted_probit(m, v)
-    return integrate(kind, m, v, C, w, True)
+    return slack_entries(kind, m, v, C, w, True) if kind < PROBIT else _other_entries(kind, m, v, C, w, True)
 
 
 @compiled
-def expect(kind: int, m: float, v: float, C: float, w: float) -> Entries:
-    """Return the entries of :meth:`Likelihood.expected` for one point, as a function of the margin."""
-    if kind < PROBIT:
-        return _with_weight(w, expected_slack(kind, m, v, C * w))
-    return integrate(kind, m, v, C, w, False)
+def slack_entries(power: int, m: float, v: float, C: float, w: float, tilted: bool) -> Entries:
+    """Return the entries for a slack: closed forms."""
+    if tilted:
+        return _with_weight(w, tilted_slack(power, m, v, C * w))
+    return _with_weight(w, expected_slack(power, m, v, C * w))
+
+
+@compiled
+def _other_entries(kind: int, m: float, v: float, C: float, w: float, tilted: bool) -> Entries:
+    """Return the entries for the other likelihoods."""
+    if tilted and kind == PROBIT and w == 1.0:
+        return _tilted_probit(m, v)
+    return integrate(kind, m, v, C, w, tilted)
 
 
 @compiled
@@ -147,22 +154,14 @@ def _tilted_probit(m: float, v: float) -> Entries:
 
 
 @compiled
-def _fill(
-    kind: int,
-    m: Vector,
-    v: Vector,
-    y: Vector,
-    C: float,
-    weights: Vector,
-    tilted: bool,
-    out: npt.NDArray[np.float64],
-) -> None:
-    """Fill the rows of ``out`` with the entries of :class:`Moments`, derivatives taken with respect to θ = yf."""
-    for i in range(len(m)):
-        f, w = y[i] * m[i], weights[i]
-        entries = tilt(kind, f, v[i], C, w) if tilted else expect(kind, f, v[i], C, w)
-        for k in range(9):
-            out[k, i] = entries[k]
-        out[1, i] *= y[i]  # odd derivatives change sign with the label
-        out[4, i] *= y[i]
-        out[7, i] *= y[i]
+def _fill_slack(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
+    """Fill the rows of ``out`` with the entries of :class:`Moments` for a slack, at the margins f."""
+    for i in range(len(f)):
+        out[:, i] = slack_entries(kind, f[i], v[i], C, weights[i], tilted)
+
+
+@compiled
+def _fill_other(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
+    """Fill the rows of ``out`` for any other likelihood."""
+    for i in range(len(f)):
+        out[:, i] = _other_entries(kind, f[i], v[i], C, weights[i], tilted)

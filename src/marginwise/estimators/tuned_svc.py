@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning, InvalidInputError, choose
@@ -23,6 +24,9 @@ Array = npt.NDArray[np.float64]
 
 #: Rows predicted at a time: their kernel values with the training rows take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
+
+#: Below this many rows BLAS runs in one thread: matrices are so small that threads only wait for each other.
+_FEW_ROWS = 1000
 
 
 class TunedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -132,20 +136,21 @@ class TunedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_inputs = table.X.shape[1]
         self._scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(n_inputs)
         inputs = self._scaling(table.X)
-        self.models_ = [
-            fit_binary(
-                Problem(inputs, labels, table.weights),
-                criterion,
-                freedom=self.freedom,
-                prior=Prior() if self.prior is None else self.prior,
-                seed=seed,
-                n_jobs=self.n_jobs,
-                search=self.search,
-                restarts=self.restarts,
-                max_evaluations=self.max_evaluations,
-            )
-            for labels in table.labelings
-        ]
+        with threadpool_limits(1 if len(inputs) < _FEW_ROWS else None, user_api="blas"):
+            self.models_ = [
+                fit_binary(
+                    Problem(inputs, labels, table.weights),
+                    criterion,
+                    freedom=self.freedom,
+                    prior=Prior() if self.prior is None else self.prior,
+                    seed=seed,
+                    n_jobs=self.n_jobs,
+                    search=self.search,
+                    restarts=self.restarts,
+                    max_evaluations=self.max_evaluations,
+                )
+                for labels in table.labelings
+            ]
         self.classes_ = table.classes
         self._describe(table.codes, table.weights)
         for message in sorted({message for model in self.models_ for message in model.warnings}):

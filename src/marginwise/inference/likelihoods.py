@@ -157,11 +157,15 @@ def _tilted_probit(m: float, v: float) -> Entries:
 def _fill_slack(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
     """Fill the rows of ``out`` with the entries of :class:`Moments` for a slack, at the margins f."""
     for i in range(len(f)):
-        out[:, i] = slack_entries(kind, f[i], v[i], C, weights[i], tilted)
+        entries = slack_entries(kind, f[i], v[i], C, weights[i], tilted)
+        for k in range(9):
+            out[k, i] = entries[k]
 
 
 @compiled
 def _fill_other(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
     """Fill the rows of ``out`` for any other likelihood."""
     for i in range(len(f)):
-        out[:, i] = _other_entries(kind, f[i], v[i], C, weights[i], tilted)
+        entries = _other_entries(kind, f[i], v[i], C, weights[i], tilted)
+        for k in range(9):
+            out[k, i] = entries[k]

@@ -52,10 +52,10 @@ class Problem:
 
 
 def as_problem(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Problem:
-    """Check the arguments and return them as a :class:`Problem`."""
+    """Check the arguments and return them as a :class:`Problem`, with arrays of its own."""
     inputs = check_inputs(X)
     n = inputs.shape[0]
-    return Problem(inputs, check_labels(y, n), check_weights(sample_weight, n))
+    return Problem(inputs.copy(), check_labels(y, n).copy(), check_weights(sample_weight, n).copy())
 
 
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
@@ -284,3 +284,10 @@ def test_a_start_of_another_size_is_refused() -> None:
         solve_problem(problem, h, LINEAR, start=start)
     with pytest.raises(InvalidInputError, match=message):
         solve_gram(problem.gram(h), problem.y, start=start)
+
+
+def test_an_indefinite_gram_matrix_is_refused() -> None:
+    """Free coordinates along a direction of negative curvature: there is no maximum to find."""
+    K = np.array([[1.0, 3.0, 0.1], [3.0, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    with pytest.raises(NotConvergedError, match="positive semidefinite"):
+        solve_gram(K, [1, -1, 1], 1e6, "quadratic")

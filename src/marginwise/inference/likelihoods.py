@@ -20,7 +20,8 @@ from marginwise.inference.tilted_slack import expected_slack, tilted_slack
 from marginwise.inference.truncated import half_line, log_ndtr
 from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
 
-Vector = Matrix = npt.NDArray[np.float64]
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
 Entries = tuple[float, float, float, float, float, float, float, float, float]
 
 #: In compiled code a likelihood is a number: the power of its slack, or one of ``quadrature``.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from marginwise._jit import compiled_vector
+from marginwise.errors import NotConvergedError
 from marginwise.svm.cholesky import append, remove, solve_in_place
 from marginwise.svm.coordinate import add_row, descend, largest_violation, principal_block
 
@@ -61,6 +62,11 @@ class FreeSystem:
             upper, info = lapack.dpotrf(block.T, lower=0, clean=0)
             if info == 0:
                 break
+        else:
+            raise NotConvergedError(
+                "the Gram matrix has a negative eigenvalue that is not rounding; an SVM needs a positive "
+                "semidefinite one, K(x, x') = φ(x)·φ(x')"
+            )
         self.ridge = ridge * unit
         self.factor = np.empty((capacity, capacity))
         self.factor[:m, :m] = upper.T

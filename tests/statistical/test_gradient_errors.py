@@ -26,14 +26,14 @@ def rms(z: list[np.ndarray]) -> np.ndarray:
 @every_slack
 @pytest.mark.parametrize(("C", "k0", "koff"), [(1.1, 20.0, 5.0), (4.0, 600.0, 50.0), (0.6, 1.0, 0.2)])
 def test_scattered_examples(slack: Slack, C: float, k0: float, koff: float, full: bool) -> None:
-    problem, h = scattered(300 if full else 60), Hyperparameters(C, k0, koff, 0.05)
+    problem, h = scattered(300 if full else 40), Hyperparameters(C, k0, koff, 0.05)
     exact = scattered_gradient(problem, h, slack)
-    runs = 100 if full else 30
+    runs = 100 if full else 20
     z = []
     for seed in range(runs):
         posterior = sample_posterior(problem, h, slack, seed=seed, precision=SHORTEST)
         z.append((posterior.gradient[:3] - exact) / posterior.gradient_se[:3])
-    # The rms of r normal numbers has a standard error of 1/√(2r), 0.13 for 30 of them.
+    # The rms of r normal numbers has a standard error of 1/√(2r), 0.16 for 20 of them.
     assert (rms(z) < 1.2 + 2 / np.sqrt(2 * runs)).all()
     assert (rms(z) > 0.7 - 2 / np.sqrt(2 * runs)).all()
     assert np.abs(np.mean(z, axis=0)).max() < 4 / np.sqrt(runs)
@@ -45,13 +45,13 @@ def test_few_examples(slack: Slack, h: Hyperparameters, full: bool) -> None:
     # Here the length scales' derivatives are known as well, whose errors come from far fewer cells.
     problem = few(3)
     exact = quadrature_gradient(problem, h, slack)
-    runs = 400 if full else 80
+    runs = 400 if full else 40
     z = []
     for seed in range(runs):
         posterior = sample_posterior(problem, h, slack, seed=seed, precision=SHORTEST)
         z.append((posterior.gradient - exact) / posterior.gradient_se)
     assert (rms(z) < 1.2 + 2 / np.sqrt(2 * runs)).all()
-    assert (rms(z) > 0.7).all()
+    assert (rms(z) > 0.7 - 2 / np.sqrt(2 * runs)).all()
     assert np.abs(np.mean(z, axis=0)).max() < 4 / np.sqrt(runs)
 
 
@@ -59,10 +59,10 @@ def test_few_examples(slack: Slack, h: Hyperparameters, full: bool) -> None:
 def test_the_papers_sampler(slack: Slack, full: bool) -> None:
     problem, h = few(3), Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])
     exact = quadrature_gradient(problem, h, slack)
-    runs = 60 if full else 12
+    runs, steps = (60, 20_000) if full else (8, 2000)
     z = []
     for seed in range(runs):
-        posterior = hmc_posterior(problem, h, slack, seed=seed, n_samples=4000, n_discarded=500, trajectory=1.0)
+        posterior = hmc_posterior(problem, h, slack, seed=seed, n_samples=steps, n_discarded=500, trajectory=1.0)
         z.append((posterior.gradient - exact) / posterior.gradient_se)
     assert (rms(z) < 1.2 + 2 / np.sqrt(2 * runs)).all()
     assert np.abs(np.mean(z, axis=0)).max() < 4 / np.sqrt(runs)

@@ -15,8 +15,9 @@ $(VENV)/.ready: pyproject.toml
 demo: $(VENV)/.ready
 	$(BIN)/python -m marginwise.demo
 
+# Two workers with one BLAS thread each: more threads than cores would wait for each other.
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n 2 $(TEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --durations 15 $(TEST_ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

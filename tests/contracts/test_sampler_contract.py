@@ -17,7 +17,7 @@ from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.pivoted import pivoted_gram
 from marginwise.inference.reference import gaussian_reference
 from marginwise.inference.reference_hmc import ReferenceHMC
-from marginwise.inference.sampler import Sampler, Target
+from marginwise.inference.sampler import Sampler, Target, metropolis
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import LINEAR, QUADRATIC, SLACKS, Slack
 
@@ -259,3 +259,10 @@ def test_info_says_what_happened(make: Make) -> None:
     assert ((info.acceptance >= 0) & (info.acceptance <= 1)).all()
     np.testing.assert_allclose(info.acceptance, np.exp(-np.maximum(info.energy_error, 0)))
     assert info.n_leapfrog >= 1
+
+
+def test_a_trajectory_that_ran_away_is_refused() -> None:
+    errors = np.array([np.nan, np.inf, -np.inf, 0.0, -5.0, 800.0])
+    probability, accepted = metropolis(np.random.default_rng(0), errors)
+    np.testing.assert_array_equal(probability[:5], [0, 0, 0, 1, 1])
+    np.testing.assert_array_equal(accepted, [False, False, False, True, True, False])

@@ -13,9 +13,9 @@ from marginwise import kernel
 from marginwise._jit import compiled
 from marginwise.inference.collect import Collection
 from marginwise.inference.contract import Posterior
-from marginwise.inference.likelihoods import slack_entries
 from marginwise.inference.pivoted import PivotedGram
 from marginwise.inference.sites import Sites
+from marginwise.inference.tilted_slack import tilted_slack
 from marginwise.problem import check_inputs
 from marginwise.slack import Slack
 
@@ -99,7 +99,7 @@ def _log_mean_likelihood(power: int, means: Array, variances: Array, C: float) -
         variance = max(variances[i], 1e-18)  # at a known point the likelihood itself, to rounding
         largest, total = -np.inf, 0.0
         for s in range(draws):
-            log_z = slack_entries(power, means[i, s], variance, C, 1.0, True)[0]
+            log_z = tilted_slack(power, means[i, s], variance, C)[0]
             if log_z > largest:
                 total = total * math.exp(largest - log_z) + 1.0
                 largest = log_z

@@ -92,5 +92,5 @@ def metropolis(rng: np.random.Generator, energy_error: Array) -> tuple[Array, np
 
     A trajectory that left the range of floating-point numbers is rejected.
     """
-    probability = np.exp(-np.maximum(np.nan_to_num(energy_error, nan=np.inf, posinf=np.inf), 0.0))
+    probability = np.exp(-np.maximum(np.where(np.isfinite(energy_error), energy_error, np.inf), 0.0))
     return probability, rng.random(len(energy_error)) < probability

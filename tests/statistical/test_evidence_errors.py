@@ -37,15 +37,15 @@ def assert_honest(estimates: np.ndarray, errors: np.ndarray, exact: float) -> No
 @pytest.mark.parametrize("n", [1, 3])
 def test_few_examples(slack: Slack, n: int, full: bool) -> None:
     problem, h = few(n), Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])
-    estimates, errors = values(problem, h, slack, 200 if full else 25)
+    estimates, errors = values(problem, h, slack, 100 if full else 25)
     assert_honest(estimates, errors, quadrature(problem, h, slack).log_evidence)
 
 
 @every_slack
 @pytest.mark.parametrize(("C", "k0", "koff"), [(1.1, 20.0, 5.0), (4.0, 600.0, 50.0)])
 def test_scattered_examples(slack: Slack, C: float, k0: float, koff: float, full: bool) -> None:
-    problem, h = scattered(100 if full else 30), Hyperparameters(C, k0, koff, 0.05)
-    estimates, errors = values(problem, h, slack, 60 if full else 8)
+    problem, h = scattered(60 if full else 30), Hyperparameters(C, k0, koff, 0.05)
+    estimates, errors = values(problem, h, slack, 30 if full else 8)
     assert_honest(estimates, errors, scattered_log_evidence(problem, h, slack))
 
 

@@ -26,9 +26,9 @@ def rms(z: list[np.ndarray]) -> np.ndarray:
 @every_slack
 @pytest.mark.parametrize(("C", "k0", "koff"), [(1.1, 20.0, 5.0), (4.0, 600.0, 50.0), (0.6, 1.0, 0.2)])
 def test_scattered_examples(slack: Slack, C: float, k0: float, koff: float, full: bool) -> None:
-    problem, h = scattered(300 if full else 40), Hyperparameters(C, k0, koff, 0.05)
+    problem, h = scattered(100 if full else 40), Hyperparameters(C, k0, koff, 0.05)
     exact = scattered_gradient(problem, h, slack)
-    runs = 100 if full else 20
+    runs = 60 if full else 20
     z = []
     for seed in range(runs):
         posterior = sample_posterior(problem, h, slack, seed=seed, precision=SHORTEST)
@@ -45,7 +45,7 @@ def test_few_examples(slack: Slack, h: Hyperparameters, full: bool) -> None:
     # Here the length scales' derivatives are known as well, whose errors come from far fewer cells.
     problem = few(3)
     exact = quadrature_gradient(problem, h, slack)
-    runs = 400 if full else 40
+    runs = 200 if full else 40
     z = []
     for seed in range(runs):
         posterior = sample_posterior(problem, h, slack, seed=seed, precision=SHORTEST)
@@ -59,7 +59,7 @@ def test_few_examples(slack: Slack, h: Hyperparameters, full: bool) -> None:
 def test_the_papers_sampler(slack: Slack, full: bool) -> None:
     problem, h = few(3), Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])
     exact = quadrature_gradient(problem, h, slack)
-    runs, steps = (60, 20_000) if full else (8, 2000)
+    runs, steps = (30, 10_000) if full else (8, 2000)
     z = []
     for seed in range(runs):
         posterior = hmc_posterior(problem, h, slack, seed=seed, n_samples=steps, n_discarded=500, trajectory=1.0)

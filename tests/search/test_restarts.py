@@ -88,7 +88,8 @@ def test_a_search_that_failed_is_no_candidate() -> None:
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
 sys.path.insert(0, {tests!r})
 import toys
 from zoo import blobs

@@ -4,24 +4,28 @@
     python benchmarks/criteria.py --all --sizes 100 300
 
 Both the solution and the evaluation start from nothing and make their own Gram matrix. They are timed in turns, and
-the least time of each counts; memory is the peak of what numpy allocates, in units of one n×n matrix of doubles. Set
-OPENBLAS_NUM_THREADS=1 for numbers that do not depend on the number of cores.
+the least time of each counts, one thread each; memory is the peak of what numpy allocates, in units of one n×n matrix
+of doubles.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import tracemalloc
 from collections.abc import Callable
 
-import numpy as np
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
 
-from marginwise.criteria import Criterion, as_criterion, criterion_class, criterion_names
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.problem import Problem, as_problem
-from marginwise.slack import SLACKS, as_slack
-from marginwise.svm import solve_problem
+import numpy as np  # noqa: E402
+
+from marginwise.criteria import Criterion, as_criterion, criterion_class, criterion_names  # noqa: E402
+from marginwise.hyperparameters import Hyperparameters  # noqa: E402
+from marginwise.problem import Problem, as_problem  # noqa: E402
+from marginwise.slack import SLACKS, as_slack  # noqa: E402
+from marginwise.svm import solve_problem  # noqa: E402
 
 D = 20
 

@@ -58,6 +58,23 @@ def as_problem(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike 
     return Problem(inputs.copy(), check_labels(y, n).copy(), check_weights(sample_weight, n).copy())
 
 
+def merge_repeated(
+    problem: Problem, groups: npt.NDArray[np.intp] | None
+) -> tuple[Problem, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the problem with the rows of a group made one of their total weight, the rows kept, and where each went.
+
+    ``groups`` numbers rows by input and label, as :attr:`Problem.repeats` does; None when all rows differ.
+    """
+    if groups is None:
+        rows = np.arange(problem.n)
+        return problem, rows, rows
+    rows = np.sort(np.unique(groups, return_index=True)[1])
+    weights = np.bincount(groups, problem.weights)[groups[rows]].astype(float)
+    places = np.empty(groups.max() + 1, dtype=np.intp)
+    places[groups[rows]] = np.arange(len(rows))
+    return Problem(problem.X[rows], problem.y[rows], weights), rows, places[groups]
+
+
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:
     """Return ``X`` as a finite float64 matrix with at least one row and one column."""
     matrix = _as_floats(name, X)

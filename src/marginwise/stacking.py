@@ -17,11 +17,9 @@ from joblib import Parallel, delayed
 
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.api import posterior
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.api import site_posterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
@@ -123,13 +121,6 @@ def climb(
     return Stack(tuple(components), table @ weights)
 
 
-def ep_posterior(problem: Problem, hyperparameters: Hyperparameters, slack: Slack) -> GaussianPosterior:
-    """Return the posterior of a checked problem by expectation propagation."""
-    result = posterior(problem.X, problem.y, hyperparameters, slack, "ep", sample_weight=problem.weights)
-    assert isinstance(result, GaussianPosterior)
-    return result
-
-
 def stacking_weights(probabilities: Array, example_weights: Array, *, n_iterations: int = 300) -> Array:
     """Return the convex weights under which the examples' labels are most probable; columns are the models.
 
@@ -175,7 +166,7 @@ def _fold(
             random_state=0,
             progress=False,
         ).hyperparameters
-    probability = ep_posterior(inside, start, criterion.slack).predict_proba(outside.X)
+    probability = site_posterior(inside, start, criterion.slack).predict_proba(outside.X)
     return probability[np.arange(outside.n), (outside.y > 0).astype(int)], start
 
 

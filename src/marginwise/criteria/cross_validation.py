@@ -20,7 +20,6 @@ from marginwise.criteria.training import (
     OWN_STATE,
     Trained,
     check_start,
-    merge_repeated,
     principal_block,
     solve_distinct,
     starting_point,
@@ -29,7 +28,7 @@ from marginwise.criteria.training import (
 )
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.problem import Problem
+from marginwise.problem import Problem, merge_repeated
 from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
@@ -164,7 +163,7 @@ def _validate(
             trained.append(None)
             continue
         groups = None if problem.repeats is None else problem.repeats[others]
-        distinct, kept = merge_repeated(problem.subset(others), groups)
+        distinct, kept, _ = merge_repeated(problem.subset(others), groups)
         rows = others[kept]
         block = principal_block(K, rows)
         start: Solution | None

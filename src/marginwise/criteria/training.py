@@ -13,7 +13,7 @@ from marginwise import kernel
 from marginwise.criteria.contract import Evaluation
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.problem import Problem
+from marginwise.problem import Problem, merge_repeated
 from marginwise.slack import Slack
 from marginwise.status import Status
 from marginwise.svm import Solution, solve_dense
@@ -118,7 +118,7 @@ def train(
     start: Any = None,
 ) -> Trained:
     """Train the SVM on the problem, its repeated rows merged."""
-    merged, rows = merge_repeated(problem, problem.repeats)
+    merged, rows, _ = merge_repeated(problem, problem.repeats)
     K = merged.gram(hyperparameters)
     return solve_distinct(merged, rows, hyperparameters, slack, K, check_start(start, merged.n))
 
@@ -141,18 +141,6 @@ def check_start(start: Any, n: int) -> Solution | None:
     if start is not None and not (isinstance(start, Solution) and len(start.alpha) == n):
         raise InvalidInputError("state", start, OWN_STATE)
     return start
-
-
-def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, Indices]:
-    """Return the problem with the rows of a group made one of their total weight, and the rows kept.
-
-    ``groups`` numbers rows by input and label, as :attr:`Problem.repeats` does; None when all rows differ.
-    """
-    if groups is None:
-        return problem, np.arange(problem.n)
-    rows = np.sort(np.unique(groups, return_index=True)[1])
-    weights: Array = np.bincount(groups, problem.weights)[groups[rows]].astype(float)
-    return Problem(problem.X[rows], problem.y[rows], weights), rows
 
 
 def starting_point(latent: Array, y: Array, penalties: Array, slack: Slack, alpha: Array) -> Solution:

@@ -12,12 +12,13 @@ from scipy.special import expit, logit
 from marginwise import kernel
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters, log_bounds
+from marginwise.inference.api import site_posterior
 from marginwise.inference.ep_gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.slack import Slack
-from marginwise.stacking import Component, Stack, climb, ep_posterior
+from marginwise.stacking import Component, Stack, climb
 from marginwise.svm import Solution, solve_problem
 from marginwise.tuning import tune
 
@@ -123,7 +124,7 @@ def fit_binary(
         stack = climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
     else:
         stack = _single(problem, criterion, float(freedom), prior, seed, n_jobs, options)
-    posteriors = tuple(ep_posterior(problem, c.hyperparameters, criterion.slack) for c in stack.components)
+    posteriors = tuple(site_posterior(problem, c.hyperparameters, criterion.slack) for c in stack.components)
     solutions = tuple(solve_problem(problem, c.hyperparameters, criterion.slack) for c in stack.components)
     if stack.held_out is not None:
         held_out = np.where(problem.y > 0, stack.held_out, 1.0 - stack.held_out)

@@ -18,7 +18,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.gaussian import site_gaussian
 from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.problem import Problem
+from marginwise.problem import Problem, merge_repeated
 from marginwise.slack import Slack
 from marginwise.svm import Solution, solve_dense
 
@@ -35,7 +35,7 @@ def laplace_posterior(
 
     Repeated rows are merged into one of their total weight: how their α is split between them is arbitrary.
     """
-    merged, places = _merge_repeated(problem)
+    merged, _, places = merge_repeated(problem, problem.repeats)
     K = merged.gram(hyperparameters)
     penalties = merged.penalties(hyperparameters.C)
     solution = solve_dense(K, merged.y, penalties, slack)
@@ -77,12 +77,3 @@ def curvature(solution: Solution, penalties: Array, slack: Slack, a: float) -> A
         alpha, C = solution.alpha[solution.support], penalties[solution.support]
         result[solution.support] = C * np.exp(-a * C / alpha)  # 1 - z = α/C
     return result
-
-
-def _merge_repeated(problem: Problem) -> tuple[Problem, npt.NDArray[np.intp]]:
-    """Return the problem of the distinct rows with their total weights, and where each row went."""
-    if problem.repeats is None:
-        return problem, np.arange(problem.n)
-    _, rows, places = np.unique(problem.repeats, return_index=True, return_inverse=True)
-    weights = np.bincount(places, problem.weights).astype(float)
-    return Problem(problem.X[rows], problem.y[rows], weights), places

@@ -27,7 +27,9 @@ LAYERS = [
     "tuning",
     "stacking",
     "estimators",
+    "saving",
     "datasets",
+    "page",
     "study",
     "plots",
     "demo",
@@ -36,7 +38,7 @@ LAYERS = [
 
 #: Search and criteria meet only in the contract; nothing below the estimators knows scikit-learn.
 ONLY = {("search", "criteria"): {"marginwise.criteria.contract"}, ("inference", "svm"): {"marginwise.svm"}}
-SKLEARN_LAYERS = {"estimators", "datasets", "study", "plots", "demo", "cli"}
+SKLEARN_LAYERS = {"estimators", "saving", "datasets", "study", "plots", "demo", "cli"}
 
 
 def _modules():

@@ -40,7 +40,7 @@ class Hill(Criterion):
 
     name, direction, smooth, equation = "toy-hill", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         return Evaluation(*hill(hyperparameters.to_vector()))
 
 
@@ -49,7 +49,7 @@ class Bowl(Criterion):
 
     name, direction, smooth, equation = "toy-bowl", "minimise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         value, gradient = hill(hyperparameters.to_vector())
         return Evaluation(2.0 - value, -gradient)
 
@@ -59,7 +59,7 @@ class Valley(Criterion):
 
     name, direction, smooth, equation = "toy-valley", "minimise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         x = hyperparameters.to_vector() + 1.0
         ahead = x[1:] - x[:-1] ** 2
         gradient = np.zeros_like(x)
@@ -73,7 +73,7 @@ class Waves(Criterion):
 
     name, direction, smooth, equation = "toy-waves", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         logs = hyperparameters.to_vector()
         value, gradient = hill(logs)
         phase = 4.0 * (logs - centre(len(logs)))
@@ -85,7 +85,7 @@ class Terraces(Criterion):
 
     name, direction, smooth, equation = "toy-terraces", "maximise", False, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         value, _ = hill(hyperparameters.to_vector())
         return Evaluation(np.floor(50.0 * value) / 50.0, None)
 
@@ -95,7 +95,7 @@ class Cliff(Criterion):
 
     name, direction, smooth, equation = "toy-cliff", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         logs = hyperparameters.to_vector()
         if logs[2] > centre(len(logs))[2] + 0.05:
             return Evaluation(np.nan, None, Status(False, "over the cliff"))
@@ -107,7 +107,7 @@ class Potholes(Criterion):
 
     name, direction, smooth, equation = "toy-potholes", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         logs = hyperparameters.to_vector()
         value, gradient = hill(logs)
         kind = int(1e4 * abs(logs.sum())) % 16  # not at the paper's start, where it is 1
@@ -127,7 +127,7 @@ class Slope(Criterion):
 
     name, direction, smooth, equation = "toy-slope", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         return Evaluation(np.nan, hill(hyperparameters.to_vector())[1])
 
 
@@ -137,7 +137,7 @@ class NoisySlope(Criterion):
     name, direction, smooth, equation = "toy-noisy-slope", "maximise", True, "toy"
     noise = 0.01
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         logs = hyperparameters.to_vector()
         rng = np.random.default_rng(np.frombuffer(logs.tobytes(), dtype=np.uint32))
         gradient = hill(logs)[1] + self.noise * rng.normal(size=len(logs))
@@ -150,7 +150,7 @@ class Product(Criterion):
     name, direction, smooth, equation = "toy-product", "maximise", True, "toy"
     scale_free = True
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         logs = hyperparameters.to_vector()
         logs[1:3] += logs[0]
         value, gradient = hill(logs[1:])
@@ -162,7 +162,7 @@ class Hysteresis(Criterion):
 
     name, direction, smooth, equation = "toy-hysteresis", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         value, gradient = hill(hyperparameters.to_vector())
         trembling = 1e-7 * np.sin(1e6 * (0.3 if state is None else state["last"]) + 1e3 * value)
         return Evaluation(value + trembling, gradient * (1.0 + trembling), state={"last": trembling})
@@ -173,7 +173,7 @@ class RegressionEvidence(Criterion):
 
     name, direction, smooth, equation = "toy-regression", "maximise", True, "Rasmussen & Williams eqs. 5.8, 5.9"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         K, n = problem.gram(hyperparameters), problem.n
         noise = 1.0 / hyperparameters.C
         factor = cho_factor(K + noise * np.eye(n))

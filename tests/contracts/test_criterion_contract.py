@@ -9,6 +9,7 @@ from differences import scaled
 from marginwise.criteria import Evaluation, as_criterion, criterion_class, criterion_names
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.problem import as_problem
 from marginwise.slack import SLACKS
 from zoo import blobs, hard_problems
 
@@ -64,6 +65,19 @@ def test_has_a_value_and_if_smooth_a_gradient(name: str, slack: str) -> None:
     assert_honest(evaluation, 5)
     if criterion.smooth:
         assert evaluation.gradient is not None
+
+
+@every_criterion
+def test_the_value_is_the_same_without_the_gradient(name: str, slack: str) -> None:
+    criterion = as_criterion(name, slack)
+    weighted = as_problem(PROBLEM.X, PROBLEM.y, np.linspace(0.5, 3.0, PROBLEM.n))
+    for problem in (PROBLEM, weighted):
+        full, bare = criterion.evaluate(problem, H), criterion.evaluate(problem, H, with_gradient=False)
+        np.testing.assert_allclose(bare.value, full.value, rtol=1e-12)
+        assert bare.status.ok
+        for warm in (full, bare):  # the states serve alike
+            again = criterion.evaluate(problem, H, warm.state, with_gradient=False)
+            np.testing.assert_allclose(again.value, full.value, rtol=1e-9)
 
 
 @every_criterion

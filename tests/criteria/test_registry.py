@@ -78,7 +78,9 @@ def test_a_name_can_be_taken_once() -> None:
         smooth = False
         equation = "none"
 
-        def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+        def evaluate(
+            self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any
+        ) -> Evaluation:
             return Evaluation(0.0, None)
 
     with pytest.raises(InvalidInputError, match="GACV"):

@@ -69,7 +69,7 @@ class _Interrupted(Criterion):
         super().__init__()
         self.count = 0
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         self.count += 1
         if self.count == 10:
             raise KeyboardInterrupt
@@ -103,7 +103,7 @@ class _Rough(Criterion):
 
     name, direction, smooth, equation = "toy-rough", "maximise", False, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         value, gradient = toys.hill(hyperparameters.to_vector())
         return Evaluation(np.floor(20.0 * value) / 20.0, gradient)
 
@@ -114,10 +114,46 @@ def test_does_not_follow_gradients_of_a_criterion_that_is_not_smooth() -> None:
     assert go(_Rough(), QuasiNewton()).trace.names == run.trace.names  # but does so when asked to
 
 
+class _Counting(Criterion):
+    """A hill that records whether it was asked for gradients, and gives them when it is."""
+
+    name, direction, equation = "toy-counting", "maximise", "toy"
+
+    def __init__(self, smooth: bool) -> None:
+        super().__init__()
+        self.smooth = smooth
+        self.asked: list[bool] = []
+
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
+        self.asked.append(with_gradient)
+        value, gradient = toys.hill(hyperparameters.to_vector())
+        return Evaluation(value, gradient if with_gradient else None)
+
+
+@pytest.mark.parametrize(
+    ("search", "smooth", "expected"),
+    [
+        (RandomWalk(), True, False),
+        (NelderMead(), True, False),
+        (QuasiNewton(), False, True),
+        (None, True, True),
+        (None, False, False),
+    ],
+)
+def test_gradients_are_asked_for_when_the_search_needs_them(
+    search: Search[Any] | None, smooth: bool, expected: bool
+) -> None:
+    criterion = _Counting(smooth)
+    run = go(criterion, search, limits=Limits(30))
+    assert criterion.asked == [expected] * len(run.trace)
+
+
 class _Dead(Criterion):
     name, direction, smooth, equation = "toy-dead", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         return Evaluation(np.nan, None)
 
 
@@ -135,7 +171,7 @@ class _Forgetful(Criterion):
 
     name, direction, smooth, equation = "toy-forgetful", "maximise", True, "toy"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         value, gradient = toys.hill(hyperparameters.to_vector())
         return Evaluation(value, None if int(1e3 * abs(value)) % 3 == 1 else gradient)
 
@@ -169,7 +205,7 @@ class _Warm(Criterion):
         super().__init__()
         self.started_from: list[Any] = []
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         self.started_from.append(state)
         return Evaluation(*toys.hill(hyperparameters.to_vector()), state=hyperparameters)
 

@@ -92,7 +92,7 @@ class _Answers(Criterion):
         super().__init__()
         self.answer = answer
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

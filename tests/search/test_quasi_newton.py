@@ -119,7 +119,7 @@ class _Kinked(Criterion):
 
     name, direction, smooth, equation = "toy-kinked", "maximise", True, "toy"
 
-    def evaluate(self, problem, hyperparameters, state=None):  # type: ignore[no-untyped-def]
+    def evaluate(self, problem, hyperparameters, state=None, **_):  # type: ignore[no-untyped-def]
         from marginwise.criteria.contract import Evaluation
 
         logs = hyperparameters.to_vector()

@@ -97,9 +97,9 @@ from marginwise.tuning import tune
 from marginwise.criteria.contract import Evaluation
 
 class Slow(toys.Hill):
-    def evaluate(self, problem, hyperparameters, state=None):
+    def evaluate(self, problem, hyperparameters, state=None, **options):
         time.sleep(0.01)
-        return super().evaluate(problem, hyperparameters, state)
+        return super().evaluate(problem, hyperparameters, state, **options)
 
 p = blobs(20, 3)
 tuning = tune(p.X, p.y, Slow(), search="random-walk", restarts={restarts}, n_jobs={n_jobs}, random_state=0,

@@ -24,7 +24,9 @@ class SupportVectorFraction(Criterion):
     scale_free = True
     equation = "section errbounds, after eq. (eloo_def)"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
         trained = train(problem, hyperparameters, self.slack, state)
         error, fraction = trained.mean(wrong(trained.margin)), trained.mean(np.sign(trained.solution.alpha))
@@ -40,7 +42,9 @@ class JaakkolaHaussler(Criterion):
     scale_free = True
     equation = "section errbounds, y_i(θ*_i - θ^i_i) ≤ α_i K_ii"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
         trained = train(problem, hyperparameters, self.slack, state)
         return trained.evaluation(trained.mean(wrong(least_margin(trained))))

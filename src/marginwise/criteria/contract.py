@@ -27,7 +27,8 @@ class Evaluation:
     value : float
         The criterion, or NaN where it has none (then ``status`` says why, or ``gradient`` is all it gives).
     gradient : array or None
-        Derivatives with respect to log C, log k0, log koff, log l_1 … log l_d; None where there are none.
+        Derivatives with respect to log C, log k0, log koff, log l_1 … log l_d; None where there are none, or where
+        they were not asked for.
     status : Status
         Not ok when value or gradient could not be had, with the reason.
     state : object
@@ -70,8 +71,14 @@ class Criterion(ABC):
             raise InvalidInputError("slack", self.slack.name, f"{' or '.join(self.slacks)} for {self.name!r}")
 
     @abstractmethod
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
-        """Return value and gradient at these hyperparameters, started from ``state`` if given."""
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
+        """Return value and gradient at these hyperparameters, started from ``state`` if given.
+
+        Without ``with_gradient`` the value is the same, and a gradient that costs extra is left out: some searches
+        have no use for it.
+        """
 
     @property
     def sign(self) -> int:

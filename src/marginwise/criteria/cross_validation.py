@@ -62,7 +62,9 @@ class CrossValidationError(_Folded):
     scale_free = True
     equation = "eq. (eloo_def) with folds for points; Stone (1974)"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
         validation = self._validate(problem, hyperparameters, state)
         error = float(problem.weights @ wrong(problem.y * validation.latent)) / float(problem.weights.sum())
@@ -76,13 +78,17 @@ class CrossValidationLogLoss(_Folded):
     smooth = True
     equation = "eq. (lh), normalised over the two labels and cross-validated"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the log-loss and its gradient."""
         validation = self._validate(problem, hyperparameters, state)
         C, share = hyperparameters.C, problem.weights / float(problem.weights.sum())
         margin = problem.y * validation.latent
         excess = C * (self.slack.loss(margin) - self.slack.loss(-margin))  # ln t(-z) - ln t(z)
         value = float(share @ np.logaddexp(0.0, excess))
+        if not with_gradient:
+            return Evaluation(value, None, validation.status, validation.state)
         slope = share * expit(excess)
         latent_bar = slope * problem.y * C * (self.slack.derivative(margin) + self.slack.derivative(-margin))
         gradient, status = validation.pull_back(latent_bar)

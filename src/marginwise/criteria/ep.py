@@ -11,7 +11,7 @@ from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep import TOLERANCE, run_ep
-from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient
+from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
 from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.sites import Sites
 from marginwise.problem import Problem
@@ -39,13 +39,17 @@ class EPEvidence(Criterion):
         super().__init__(slack)
         self.tolerance = tolerance
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the evidence and its gradient."""
         gram = problem.gram(hyperparameters)
         likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
         result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         n = float(problem.weights.sum())
-        gradient = evidence_gradient(result, likelihood, gram, problem, hyperparameters) / n
+        gradient = None
+        if with_gradient:
+            gradient = evidence_gradient(result, likelihood, gram, problem, hyperparameters) / n
         return Evaluation(result.log_evidence / n, gradient, result.status, result.sites, {"sweeps": result.sweeps})
 
 
@@ -66,13 +70,18 @@ class EPLeaveOneOut(Criterion):
         super().__init__(slack)
         self.tolerance = tolerance
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the mean log-probability and its gradient."""
         gram = problem.gram(hyperparameters)
         likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
         result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
-        value, gradient = leave_one_out_with_gradient(result, likelihood, gram, problem, hyperparameters)
         info = {"sweeps": result.sweeps, "log_evidence": result.log_evidence}
+        if not with_gradient:
+            value = mean_leave_one_out(result, likelihood, problem)
+            return Evaluation(value, None, result.status, result.sites, info)
+        value, gradient = leave_one_out_with_gradient(result, likelihood, gram, problem, hyperparameters)
         if not np.isfinite(gradient).all():
             return Evaluation(value, None, NO_GRADIENT, result.sites, info)
         return Evaluation(value, gradient, result.status, result.sites, info)

@@ -49,8 +49,10 @@ class Evidence(Criterion):
         super().__init__(slack)
         self.value, self.precision, self.seed = value, precision or Precision(), seed
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
-        """Return the gradient, and the value or NaN; there is nothing to start from."""
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
+        """Return the gradient, which comes with the draws in any case, and the value or NaN."""
         place = np.frombuffer(hyperparameters.to_vector().tobytes(), dtype=np.uint32)
         posterior = sample_posterior(
             problem,

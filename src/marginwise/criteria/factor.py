@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +36,21 @@ class Factor:
         """Return A⁻¹ times a vector or a matrix."""
         return lapack.dpotrs(self.lower, right, lower=1)[0] if self.lower.size else right.copy()
 
+    @cached_property
+    def inverse_lower(self) -> Array:
+        """L⁻¹, with zeros above its diagonal; A⁻¹ = L⁻ᵀL⁻¹."""
+        return np.tril(lapack.dtrtri(self.lower, lower=1)[0]) if self.lower.size else self.lower.copy()
+
+    @property
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of A⁻¹, at half the cost of the whole."""
+        return np.einsum("ij,ij->j", self.inverse_lower, self.inverse_lower)
+
     def inverse(self) -> Array:
         """Return A⁻¹, both triangles."""
         if not self.lower.size:
             return self.lower.copy()
-        inverse = lapack.dpotri(self.lower, lower=1)[0]
+        inverse = lapack.dlauum(self.inverse_lower, lower=1)[0]
         for start in range(0, len(inverse), _BLOCK):
             stop = start + _BLOCK
             corner = inverse[start:stop, start:stop]

@@ -30,7 +30,9 @@ class GACV(Criterion):
     scale_free = True
     equation = "eq. (gacv)"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the estimate and the gradient of the smooth piece it lies on."""
         trained = train(problem, hyperparameters, self.slack, state)
         solution, y, weights = trained.solution, trained.problem.y, trained.problem.weights
@@ -39,6 +41,8 @@ class GACV(Criterion):
         factor = np.where(doubled, 2.0, 1.0)
         variance = trained.gram.diagonal()
         value = trained.mean(self.slack.loss(trained.margin)) + float(solution.alpha @ (variance * factor)) / n
+        if not with_gradient:
+            return trained.evaluation(value, below_minus_one=int(doubled.sum()))
 
         # The loss of a marginal support vector stays 0 as the hyperparameters move: bound ones have slopes.
         latent_bar = np.zeros(trained.problem.n)

@@ -11,6 +11,7 @@ and the negative part, W = P - N, and S = (K⁻¹ + P)⁻¹: ln det(I + WK) = ln
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.factor import factorise
+from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant, log_maximum, log_maximum_slope
 from marginwise.criteria.training import principal_block, symmetric_product, train
 from marginwise.errors import InvalidInputError
@@ -28,6 +29,7 @@ from marginwise.problem import Problem
 from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 
 _NO_MAXIMUM = (
     "the smoothed posterior has no maximum near the SVM's solution: the negative curvature of Kwok's loss "
@@ -50,7 +52,9 @@ class KwokEvidence(Criterion):
             raise InvalidInputError("c", c, "a positive number")
         self.c = c
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the evidence and its gradient, or a status where the expansion has no value."""
         trained = train(problem, hyperparameters, self.slack, state)
         n = trained.total_weight
@@ -62,9 +66,11 @@ class KwokEvidence(Criterion):
         result = _log_determinant(K, W[rows])
         if isinstance(result, str):
             return trained.failed(result)
-        log_det, K_slope, W_slope = result
-        value = (log_maximum(trained) - 0.5 * log_det) / n
+        value = (log_maximum(trained) - 0.5 * result.log_det) / n
+        if not with_gradient:
+            return trained.evaluation(value)
 
+        K_slope, W_slope = result.slopes()
         latent_bar = np.zeros(trained.problem.n)
         latent_bar[rows] = -0.5 * W_slope * (trained.problem.y * trained.penalties * third)[rows]
         solution = solution_cotangent(trained, trained.gram @ latent_bar)
@@ -91,25 +97,48 @@ def smoothed_curvature(margin: Array, c: float) -> tuple[Array, Array]:
     return c * p * (2.0 - x * t), c**2 * p * (t * (2.0 - x * t) + t + 2.0 * x * p)
 
 
-def _log_determinant(K: Array, W: Array) -> tuple[float, Array, Array] | str:
-    """Return ln det(I + WK) and its derivatives in K and W, or why there is none."""
+@dataclass(frozen=True, eq=False)
+class _LogDeterminant:
+    """ln det(I + WK) = ln det(I + PK) + ln det(I - √N S √N), the latter by the factor ``negative``."""
+
+    rising: Indices
+    falling: Indices
+    log_det: float
+    positive_slopes: tuple[Array, Array]
+    negative: Factor
+    root: Array  # √P
+    drop: Array  # √N
+    J: Array  # the columns of (I + PK)⁻¹ for falling points: S = KJ, dS = Jᵀ dK J
+    S: Array
+
+    def slopes(self) -> tuple[Array, Array]:
+        """Return the derivatives in K and W."""
+        rising, falling, J, S = self.rising, self.falling, self.J, self.S
+        by_K, by_root = self.positive_slopes
+        T = self.drop[:, None] * self.negative.inverse() * self.drop
+        K_slope = -J @ T @ J.T
+        K_slope[np.ix_(rising, rising)] += by_K
+        W_slope = np.einsum("ij,ij->i", S @ T, S)
+        W_slope[rising] += by_root / self.root
+        W_slope[falling] += S[falling].diagonal()
+        return K_slope, W_slope
+
+
+def _log_determinant(K: Array, W: Array) -> _LogDeterminant | str:
+    """Return ln det(I + WK), or why there is none."""
     rising, falling = np.flatnonzero(W > 0.0), np.flatnonzero(W <= 0.0)
     root = np.sqrt(W[rising])
     positive = determinant(principal_block(K, rising), root)
     if positive is None:
         return NOT_POSITIVE_DEFINITE
-    J = np.zeros((len(W), len(falling)))  # the columns of (I + PK)⁻¹ for falling points: S = KJ, dS = Jᵀ dK J
+    slopes = positive.slopes()
+    J = np.zeros((len(W), len(falling)))
     J[falling, np.arange(len(falling))] = 1.0
-    J[rising] = -positive.K_slope @ K[np.ix_(rising, falling)]
+    J[rising] = -slopes[0] @ K[np.ix_(rising, falling)]
     S = K @ J
     drop = np.sqrt(-W[falling])
     negative = factorise(np.eye(len(falling)) - drop[:, None] * S[falling] * drop)
     if negative is None:
         return _NO_MAXIMUM
-    T = drop[:, None] * negative.inverse() * drop
-    K_slope = -J @ T @ J.T
-    K_slope[np.ix_(rising, rising)] += positive.K_slope
-    W_slope = np.einsum("ij,ij->i", S @ T, S)
-    W_slope[rising] += positive.root_slope / root
-    W_slope[falling] += S[falling].diagonal()
-    return positive.log_det + negative.log_det, K_slope, W_slope
+    log_det = positive.log_det + negative.log_det
+    return _LogDeterminant(rising, falling, log_det, slopes, negative, root, drop, J, S)

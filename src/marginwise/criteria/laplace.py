@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.factor import factorise
+from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.training import Trained, principal_block, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
@@ -48,7 +48,9 @@ class LaplaceEvidence(Criterion):
             raise InvalidInputError("a", a, "a number that is not negative")
         self.a = a
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the evidence and its gradient."""
         trained = train(problem, hyperparameters, self.slack, state)
         curved = _kinks(trained) if self.slack.power == 1 else _smoothed_curvature(trained, self.a)
@@ -58,14 +60,17 @@ class LaplaceEvidence(Criterion):
             return trained.failed(NOT_POSITIVE_DEFINITE)
         n = trained.total_weight
         support = trained.solution.support
-        value = (log_maximum(trained) - 0.5 * spread.log_det) / n
-
-        beta_bar = np.zeros(trained.problem.n)
         points = support[curved.inside]
-        beta_bar[points] = -trained.problem.y[points] * spread.root_slope * curved.by_alpha
+        value = (log_maximum(trained) - 0.5 * spread.log_det) / n
+        if not with_gradient:
+            return trained.evaluation(value, curved=len(points))
+
+        K_slope, root_slope = spread.slopes()
+        beta_bar = np.zeros(trained.problem.n)
+        beta_bar[points] = -trained.problem.y[points] * root_slope * curved.by_alpha
         solution = solution_cotangent(trained, beta_bar)
-        log_C = log_maximum_slope(trained) - float(spread.root_slope @ curved.by_log_C) + solution.log_C
-        block = -0.5 * spread.K_slope
+        log_C = log_maximum_slope(trained) - float(root_slope @ curved.by_log_C) + solution.log_C
+        block = -0.5 * K_slope
         if len(points) < len(support):
             curved_block, block = block, np.zeros_like(trained.support_gram)
             block[np.ix_(curved.inside, curved.inside)] = curved_block
@@ -124,27 +129,35 @@ def _smoothed_curvature(trained: Trained, a: float) -> _Curvature:
 
 @dataclass(frozen=True, eq=False)
 class Determinant:
-    """ln det(I + LK) with its derivatives in K and, for each point, half of that in √L."""
+    """ln det(I + LK), L = diag(root²), by the factor of B = I + √L K √L."""
 
-    log_det: float
-    K_slope: Array
-    root_slope: Array
+    K: Array
+    root: Array
+    factor: Factor
+
+    @property
+    def log_det(self) -> float:
+        """ln det(I + LK)."""
+        return self.factor.log_det
+
+    def slopes(self) -> tuple[Array, Array]:
+        """Return its derivatives in K and, for each point, half of that in √L."""
+        inverse = self.factor.inverse()
+        # S = (K⁻¹ + L)⁻¹ has √L S = B⁻¹√L K and √L S √L = I - B⁻¹; ½ ∂ln det/∂√L_i = √L_i S_ii is taken from the
+        # one in which no digits cancel.
+        share = 1.0 - inverse.diagonal()
+        small = share < 0.5
+        indirect = np.einsum("ij,j,ij->i", inverse, self.root, self.K)
+        root_slope = np.where(small, indirect, share / np.where(small, 1.0, self.root))
+        inverse *= self.root[:, None]
+        inverse *= self.root
+        return inverse, root_slope
 
 
 def determinant(K: Array, root: Array) -> Determinant | None:
-    """Return ln det(I + LK), L = diag(root²), from B = I + √L K √L; None if rounding makes B indefinite."""
+    """Return ln det(I + LK), L = diag(root²), or None if rounding makes B = I + √L K √L indefinite."""
     B = K * root
     B *= root[:, None]
     B[np.diag_indices_from(B)] += 1.0
     factor = factorise(B)
-    if factor is None:
-        return None
-    inverse = factor.inverse()
-    # S = (K⁻¹ + L)⁻¹ has √L S = B⁻¹√L K and √L S √L = I - B⁻¹; ½ ∂ln det/∂√L_i = √L_i S_ii is taken from the
-    # one in which no digits cancel.
-    share = 1.0 - inverse.diagonal()
-    small = share < 0.5
-    root_slope = np.where(small, np.einsum("ij,j,ij->i", inverse, root, K), share / np.where(small, 1.0, root))
-    inverse *= root[:, None]
-    inverse *= root
-    return Determinant(factor.log_det, inverse, root_slope)
+    return None if factor is None else Determinant(K, root, factor)

@@ -38,7 +38,9 @@ class LeaveOneOut(Criterion):
     scale_free = True
     equation = "eq. (eloo_def)"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
         trained = train(problem, hyperparameters, self.slack, state)
         margin = trained.margin.copy()

@@ -42,19 +42,23 @@ class RadiusMargin(Criterion):
         super().__init__(slack)
         self.radius = choose("radius", radius, ("ball", "bound"))
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the bound and its gradient."""
         start, ball_start = _checked(state)
         trained = train(problem, hyperparameters, self.slack, start)
         ball = smallest_ball(trained, ball_start) if self.radius == "ball" else _norm_bound(trained)
         total = float(trained.solution.alpha.sum())
         value = ball.squared_radius * total / trained.total_weight
-        cotangent = solution_cotangent(trained, trained.problem.y)
-        gradient = None
-        if cotangent.status.ok:
-            margin_part = trained.gradient(cotangent.direction, cotangent.log_C)
-            gradient = (ball.squared_radius * margin_part + total * ball.gradient) / trained.total_weight
-        status = cotangent.status if ball.status.ok else ball.status
+        status, gradient = CONVERGED, None
+        if with_gradient:
+            cotangent = solution_cotangent(trained, trained.problem.y)
+            status = cotangent.status
+            if status.ok:
+                margin_part = trained.gradient(cotangent.direction, cotangent.log_C)
+                gradient = (ball.squared_radius * margin_part + total * ball.gradient) / trained.total_weight
+        status = status if ball.status.ok else ball.status
         evaluation = trained.evaluation(value, gradient, status, squared_radius=ball.squared_radius)
         return Evaluation(value, gradient, evaluation.status, (trained.solution, ball.solution), evaluation.info)
 

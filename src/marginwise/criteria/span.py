@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.factor import factorise
+from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.training import Trained, train, wrong
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
@@ -41,7 +41,9 @@ class RawSpan(Criterion):
     scale_free = True
     equation = "eq. (span)"
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the estimate; it is piecewise constant and has no gradient."""
         trained = train(problem, hyperparameters, self.slack, state)
         spans = weighted_spans(trained, 0.0)
@@ -71,7 +73,9 @@ class Span(Criterion):
             raise InvalidInputError("c2", c2, "a finite number")
         self.c1, self.c2, self.eta = c1, c2, eta
 
-    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None) -> Evaluation:
+    def evaluate(
+        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+    ) -> Evaluation:
         """Return the estimate and its gradient."""
         trained = train(problem, hyperparameters, self.slack, state)
         spans = weighted_spans(trained, self.eta)
@@ -81,6 +85,8 @@ class Span(Criterion):
         excess = np.full(trained.problem.n, -1.0)
         excess[support] += spans.values
         step = expit(self.c1 * excess - self.c2)
+        if not with_gradient:
+            return trained.evaluation(trained.mean(step))
         slope = (self.c1 / n * trained.problem.weights * step * (1.0 - step))[support]
 
         K_slope, alpha_slope, log_C = spans.pull_back(slope)
@@ -103,7 +109,7 @@ class Spans:
     alpha: Array
     penalties: Array
     K: Array
-    inverse: Array  # M⁻¹
+    factor: Factor  # of M
 
     def pull_back(self, slope: Array) -> tuple[Array, Array, float]:
         """Return the slopes in K, α and log C of a function whose slopes in ``values`` are ``slope``."""
@@ -111,7 +117,7 @@ class Spans:
         root = np.sqrt(alpha)
         by_denominator = slope * (self.values + self.eta) ** 2  # values = 1/denominator - η, sign taken below
         # [M⁻¹]_ii falls by (M⁻¹ dM M⁻¹)_ii: the cotangent of M is +Σ_i ρ_i s_i M⁻¹e_i e_iᵀM⁻¹, s_i ≥ 0.
-        half = self.inverse * np.sqrt(part * by_denominator)
+        half = self.factor.inverse() * np.sqrt(part * by_denominator)
         M_slope = half @ half.T
         # dM_ij = (K + D)_ij d(√α_i √α_j), and d√α = dα/(2√α); the factor 2 of the two places cancels that ½.
         by_alpha = (np.einsum("ij,ij,j->i", M_slope, self.K, root) / root) + M_slope.diagonal() / C
@@ -136,6 +142,5 @@ def weighted_spans(trained: Trained, eta: float) -> Spans | None:
     factor = factorise(M)
     if factor is None:
         return None
-    inverse = factor.inverse()
-    denominator = (1.0 - part) * C / (alpha + eta * C) + part * inverse.diagonal()
-    return Spans(1.0 / denominator - eta, eta, part, alpha, C, K, inverse)
+    denominator = (1.0 - part) * C / (alpha + eta * C) + part * factor.inverse_diagonal
+    return Spans(1.0 / denominator - eta, eta, part, alpha, C, K, factor)

@@ -71,6 +71,12 @@ def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> L
     )
 
 
+def mean_leave_one_out(result: SiteApproximation, likelihood: Likelihood, problem: Problem) -> float:
+    """Return the weighted mean log-probability of the left-out labels."""
+    loo = leave_one_out(result.gaussian, likelihood, problem.y)
+    return float(problem.weights / problem.weights.sum() @ loo.log_probability)
+
+
 def leave_one_out_with_gradient(
     result: SiteApproximation,
     likelihood: Likelihood,

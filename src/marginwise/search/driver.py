@@ -169,7 +169,10 @@ class _Loop:
 
     def _look(self) -> None:
         """Evaluate the next position."""
-        point, warm_start = self.objective.evaluate(self._next_position(), self.warm_start)
+        # A search that is still to be chosen will follow gradients, where they lead somewhere.
+        with_gradient = self.search.needs_gradient if self.search is not None else self.objective.criterion.smooth
+        position = self._next_position()
+        point, warm_start = self.objective.evaluate(position, self.warm_start, with_gradient=with_gradient)
         point = self._checked(point)
         step = self._judge(point)
         hyperparameters = self.objective.space.hyperparameters(point.position)

@@ -93,7 +93,7 @@ def _along(criterion: Criterion, problem: Problem, logs: Array) -> Array:
     state: Any = None
     values = []
     for vector in logs:
-        evaluation = criterion.evaluate(problem, Hyperparameters.from_vector(vector), state)
+        evaluation = criterion.evaluate(problem, Hyperparameters.from_vector(vector), state, with_gradient=False)
         values.append(evaluation.value if evaluation.status.ok else np.nan)
         state = evaluation.state if evaluation.status.ok else None
     return np.array(values)

@@ -27,11 +27,11 @@ class Objective:
     space: Space
     prior: Prior | None = None
 
-    def evaluate(self, position: Vector, state: Any = None) -> tuple[Point, Any]:
+    def evaluate(self, position: Vector, state: Any = None, *, with_gradient: bool = True) -> tuple[Point, Any]:
         """Return the point at ``position`` and what the next evaluation near by can be started from."""
         hyperparameters = self.space.hyperparameters(position)
         try:
-            evaluation = self.criterion.evaluate(self.problem, hyperparameters, state)
+            evaluation = self.criterion.evaluate(self.problem, hyperparameters, state, with_gradient=with_gradient)
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             return self._failed(position, f"{type(error).__name__}: {error}"), None
         failure = _failure(evaluation)

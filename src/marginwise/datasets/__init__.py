@@ -1,6 +1,15 @@
 """Data: the paper's five benchmark problems, and tables read from files."""
 
 from marginwise.datasets.benchmarks import Benchmark, benchmark_names, load_benchmark
-from marginwise.datasets.table import Table, load_table
+from marginwise.datasets.table import Inputs, Schema, Table, load_inputs, load_table
 
-__all__ = ["Benchmark", "Table", "benchmark_names", "load_benchmark", "load_table"]
+__all__ = [
+    "Benchmark",
+    "Inputs",
+    "Schema",
+    "Table",
+    "benchmark_names",
+    "load_benchmark",
+    "load_inputs",
+    "load_table",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ LARGEST = 2**28
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LINE = re.compile(rb"%b(?:[ \t]+qid:\d+)?(?P<pairs>(?:[ \t]+\d+:%b)*)[ \t]*(?:#.*)?" % (_NUMBER, _NUMBER))
 
+_ZERO_INDEX = re.compile(rb"^[^#\n]*[ \t]0+:", re.MULTILINE)
+
 #: Lines that the format is recognised from.
 _SAMPLE = 20
 
@@ -37,26 +40,36 @@ def is_libsvm(path: Path, content: bytes) -> bool:
     return all(matches) and any(match["pairs"] for match in matches if match)
 
 
-def read_libsvm(path: Path, content: bytes) -> tuple[Array, Array]:
-    """Return the inputs, zeros written out, and the labels."""
+def read_libsvm(path: Path, content: bytes, names: Sequence[str] | None = None) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the inputs, zeros written out, the labels, and the inputs' names: x and the index in the file.
+
+    ``names`` are those of the inputs to read, where they are known; otherwise the indices begin with 0 if it occurs,
+    and end with the largest that does.
+    """
+    first = int(names[0][1:]) if names else 0 if _ZERO_INDEX.search(content) else 1
     try:
-        sparse, y = load_svmlight_file(io.BytesIO(content))
+        sparse, y = load_svmlight_file(io.BytesIO(content), zero_based=first == 0)
     except (ValueError, OverflowError) as error:
         raise wrong_file(
             path,
             f"LIBSVM format, 'label index:value index:value …' with rising indices on each line ({error})",
         ) from None
-    if sparse.nnz == 0:
+    if sparse.nnz == 0 and not names:
         raise wrong_file(path, "lines with a label and index:value pairs, but it has no value other than zero")
-    if sparse.shape[0] * sparse.shape[1] > LARGEST:
+    if names and sparse.shape[1] > len(names):
+        largest = sparse.shape[1] - 1 + first
+        raise wrong_file(path, f"indices up to {names[-1][1:]}, as in the first table, but it has one of {largest}")
+    n, d = sparse.shape[0], len(names or ()) or sparse.shape[1]
+    if n * d > LARGEST:
         raise wrong_file(
             path,
-            f"at most {LARGEST} numbers with the zeros written out, but it has {sparse.shape[0]} rows and "
-            f"{sparse.shape[1]} inputs; check the largest index, or choose fewer inputs",
+            f"at most {LARGEST} numbers with the zeros written out, but it has {n} rows and "
+            f"{d} inputs; check the largest index, or choose fewer inputs",
         )
+    sparse.resize(n, d)
     X = sparse.toarray()
-    wrong = [f"example {i + 1} input {a + 1}" for i, a in np.argwhere(~np.isfinite(X))]
+    wrong = [f"example {i + 1} input {a + first}" for i, a in np.argwhere(~np.isfinite(X))]
     wrong += [f"the label of example {i + 1}" for i in np.flatnonzero(~np.isfinite(y))]
     if wrong:
         raise wrong_file(path, f"finite numbers only, but {len(wrong)} are not: {some(wrong)}; mend or remove them")
-    return X, y
+    return X, y, tuple(f"x{a}" for a in range(first, first + d))

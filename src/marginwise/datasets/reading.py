@@ -1,4 +1,4 @@
-"""Text files as a grid of cells; what cannot be read is an error that says where and what to do."""
+"""Files as a grid of cells; what cannot be read is an error that says where and what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
 
@@ -30,6 +33,9 @@ _SAMPLE = 50
 
 _GZIP = b"\x1f\x8b"
 
+#: The cells of a column as words, or, where the file says that they are numbers, as these (NaN if missing).
+Column = tuple[str, ...] | npt.NDArray[Any]
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -37,8 +43,28 @@ class Grid:
 
     path: Path
     names: tuple[str, ...]
-    columns: tuple[tuple[str, ...], ...]
-    lines: tuple[int, ...]
+    columns: tuple[Column, ...]
+    lines: Sequence[int]
+
+    def words(self, j: int) -> tuple[str, ...]:
+        """Return a column as it is written; what is missing is empty."""
+        column = self.columns[j]
+        return column if isinstance(column, tuple) else tuple("" if x != x else str(x) for x in column.tolist())
+
+    def numbers(self, j: int) -> npt.NDArray[np.float64] | None:
+        """Return a column as numbers, or None if some cell holds something else."""
+        column = self.columns[j]
+        if isinstance(column, np.ndarray):
+            return column.astype(float)
+        values = [number(cell) for cell in column]
+        return None if any(value is None for value in values) else np.array(values, dtype=float)
+
+    def missing(self, j: int) -> list[int]:
+        """Return the rows in which the cell of a column is missing."""
+        column = self.columns[j]
+        if isinstance(column, np.ndarray):
+            return np.flatnonzero(column != column).tolist()  # NaN alone differs from itself
+        return [i for i, cell in enumerate(column) if cell.casefold() in MISSING]
 
     def index(self, argument: str, column: object) -> int:
         """Return the position of a column given by its name or its position (negative: from the end)."""

@@ -1,9 +1,8 @@
-"""Tables of a user: CSV or LIBSVM files as numbers, with words one-hot encoded."""
+"""Tables of a user: CSV, Parquet or LIBSVM files as numbers, with words one-hot encoded."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +10,35 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.datasets.encoding import as_labels, encode, require_no_missing
 from marginwise.datasets.libsvm import is_libsvm, read_libsvm
-from marginwise.datasets.reading import MISSING, Grid, number, read_bytes, read_grid, repeated, wrong_file
+from marginwise.datasets.parquet import is_parquet, read_parquet
+from marginwise.datasets.reading import Grid, read_bytes, read_grid, some, wrong_file
 from marginwise.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 
-#: Categories a column of words may have; with more it is an identifier, or numbers that are badly written.
-MOST_CATEGORIES = 100
+#: Name of the target of a LIBSVM file, which has no names.
+_LABEL = "label"
 
-#: A number with one way of writing it, so that labels like 007 stay as they are; integers fit 64 bits.
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
-_PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+@dataclass(frozen=True)
+class Schema:
+    """What a model was trained on, and so must find in a table to predict from.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns that are inputs, in the order of the model's.
+    categories : mapping of str to tuple of str
+        The categories of each column of words.
+    target : str
+        Name of the column to predict.
+    """
+
+    columns: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]]
+    target: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +57,8 @@ class Table:
         Name of the column that ``y`` is from.
     categories : mapping of str to tuple of str
         The categories of each column of words, in the order of the columns of ``X``.
+    columns : tuple of str
+        Names of the columns of the file that ``X`` is from.
     """
 
     X: Array
@@ -48,6 +66,31 @@ class Table:
     feature_names: tuple[str, ...]
     target_name: str
     categories: Mapping[str, tuple[str, ...]]
+    columns: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """What :func:`load_inputs` needs to read a second table in the same way."""
+        return Schema(self.columns, self.categories, self.target_name)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The inputs of a table to predict from.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        Inputs as the model was trained on.
+    labels : tuple of str, or None
+        The column to predict as it is written, if the table has it and nothing in it is missing.
+    unused : tuple of str
+        Names of the columns that are neither.
+    """
+
+    X: Array
+    labels: tuple[str, ...] | None
+    unused: tuple[str, ...]
 
 
 def load_table(
@@ -59,9 +102,9 @@ def load_table(
     header: bool | None = None,
     delimiter: str | None = None,
 ) -> Table:
-    """Read a table from a CSV or LIBSVM file, plain or compressed with gzip.
+    """Read a table from a CSV, Parquet or LIBSVM file, plain or compressed with gzip.
 
-    A CSV file is UTF-8 text; columns of numbers are inputs as they are, all others are one-hot encoded.
+    A CSV file is UTF-8 text. Columns of numbers are inputs as they are, all others are one-hot encoded.
     Missing values (an empty cell, NA, NaN, ?, null) are an error that says where they are. A LIBSVM file is
     known by its suffix (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the
     start of each line.
@@ -78,10 +121,10 @@ def load_table(
         The categories of some columns, for example those of the table a model was trained on, or to have a
         column of codes read as categories. A value that is not among them is an error.
     header : bool, optional
-        Whether the first row holds the names; by default it does if it has a word above numbers, or words
-        only. Without a header the columns are x1, x2, ….
+        Whether the first row of a CSV file holds the names; by default it does if it has a word above numbers,
+        or words only. Without a header the columns are x1, x2, ….
     delimiter : str, optional
-        What parts the cells; by default a tab, semicolon, bar, comma or blank is recognised.
+        What parts the cells of a CSV file; by default a tab, semicolon, bar, comma or blank is recognised.
 
     Raises
     ------
@@ -107,111 +150,95 @@ def load_table(
                 raise InvalidInputError(
                     argument, value, f"nothing, because {file} is in LIBSVM format, which has no names"
                 )
-        X, y = read_libsvm(file, content)
-        names = tuple(f"x{a}" for a in range(1, X.shape[1] + 1))
-        return Table(X, _as_integers(y), names, "label", {})
-    grid = read_grid(file, content, header=header, delimiter=delimiter)
-    return _encode(grid, target, drop, categories or {})
-
-
-def _encode(
-    grid: Grid, target: str | int | None, drop: Sequence[str | int], known: Mapping[str, Sequence[str]]
-) -> Table:
+        X, y, names = read_libsvm(file, content)
+        return Table(X, _as_integers(y), names, _LABEL, {}, names)
+    grid = _grid(file, content, header, delimiter)
     goal = grid.index("target", -1 if target is None else target)
     left_out = {goal, *(grid.index("drop", column) for column in drop)}
-    inputs = [j for j in range(len(grid.names)) if j not in left_out]
-    if not inputs:
+    columns = [j for j in range(len(grid.names)) if j not in left_out]
+    if not columns:
         raise wrong_file(
             grid.path,
             f"at least one column beside the target {grid.names[goal]!r}; name the delimiter if it has more",
         )
-    given = {grid.index("categories", name): tuple(values) for name, values in known.items()}
-    _require_no_missing(grid, [*inputs, goal])
-
-    blocks: list[Array] = []
-    feature_names: list[str] = []
-    categories: dict[str, tuple[str, ...]] = {}
-    for j in inputs:
-        numbers = None if j in given else _numbers(grid, j)
-        if numbers is not None:
-            blocks.append(numbers[:, None])
-            feature_names.append(grid.names[j])
-            continue
-        levels = given[j] if j in given else _levels(grid, j)
-        blocks.append(_one_hot(grid, j, levels))
-        feature_names += [f"{grid.names[j]}={level}" for level in levels]
-        categories[grid.names[j]] = levels
-    if again := repeated(feature_names):
-        raise wrong_file(grid.path, f"different names of inputs, but {again} would be repeated; rename a column")
-    return Table(np.hstack(blocks), _labels(grid.columns[goal]), tuple(feature_names), grid.names[goal], categories)
+    known = {grid.index("categories", name): values for name, values in (categories or {}).items()}
+    require_no_missing(grid, [*columns, goal])
+    inputs, feature_names, found = encode(grid, columns, known)
+    labels = as_labels(grid.words(goal))
+    return Table(inputs, labels, feature_names, grid.names[goal], found, tuple(grid.names[j] for j in columns))
 
 
-def _require_no_missing(grid: Grid, columns: Sequence[int]) -> None:
-    missing = [(i, j) for j in columns for i, cell in enumerate(grid.columns[j]) if cell.casefold() in MISSING]
-    if missing:
+def load_inputs(
+    path: str | os.PathLike[str], schema: Schema, *, header: bool | None = None, delimiter: str | None = None
+) -> Inputs:
+    """Read the inputs of a second table, to predict from, as :func:`load_table` read those of the first.
+
+    Columns are found by their names, in any order; the target may be there or not.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    schema : Schema
+        That of the first table.
+    header, delimiter
+        As in :func:`load_table`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read, a column is missing, or holds what the first table had not.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "first.csv").write_text("age,colour,class\\n31,blue,yes\\n45,red,no\\n")
+    >>> _ = (folder / "second.csv").write_text("id,colour,age\\nk7,blue,18\\n")
+    >>> inputs = load_inputs(folder / "second.csv", load_table(folder / "first.csv").schema)
+    >>> inputs.X.tolist(), inputs.unused
+    ([[18.0, 1.0, 0.0]], ('id',))
+    """
+    file = Path(path).expanduser()
+    content = read_bytes(file)
+    if is_libsvm(file, content):
+        if not _has_libsvm_names(schema):
+            raise wrong_file(
+                file,
+                f"a table with the columns {some(map(repr, schema.columns))}, but it is in LIBSVM format, "
+                "which has no names",
+            )
+        X, y, _ = read_libsvm(file, content, schema.columns)
+        return Inputs(X, tuple(map(str, _as_integers(y).tolist())), ())
+    grid = _grid(file, content, header, delimiter)
+    absent = [repr(name) for name in schema.columns if name not in grid.names]
+    if absent:
         raise wrong_file(
-            grid.path,
-            f"no missing values, but {len(missing)} of its cells are missing: {grid.places(missing)}; "
-            "fill them in, or leave out those rows, or drop those columns",
+            file,
+            f"all {len(schema.columns)} columns of the first table, but {some(absent)} "
+            f"{'is' if len(absent) == 1 else 'are'} missing; it has {some(map(repr, grid.names))}",
         )
+    columns = [grid.names.index(name) for name in schema.columns]
+    require_no_missing(grid, columns)
+    known = {grid.names.index(name): values for name, values in schema.categories.items()}
+    inputs, _, _ = encode(grid, columns, known, numeric=True)
+    goal = grid.names.index(schema.target) if schema.target in grid.names else None
+    labels = None if goal is None or grid.missing(goal) else grid.words(goal)
+    unused = tuple(name for name in grid.names if name not in schema.columns and name != schema.target)
+    return Inputs(inputs, labels, unused)
 
 
-def _numbers(grid: Grid, j: int) -> Array | None:
-    """Return a column as finite numbers, or None if some cell holds a word."""
-    numbers = [number(cell) for cell in grid.columns[j]]
-    if any(value is None for value in numbers):
-        return None
-    values = np.array(numbers, dtype=float)
-    infinite = [(int(i), j) for i in np.flatnonzero(~np.isfinite(values))]
-    if infinite:
-        raise wrong_file(
-            grid.path,
-            f"finite numbers, but {len(infinite)} are not: {grid.places(infinite)}; mend or drop them",
-        )
-    return values
+def _grid(file: Path, content: bytes, header: bool | None, delimiter: str | None) -> Grid:
+    if is_parquet(content):
+        return read_parquet(file, content)
+    return read_grid(file, content, header=header, delimiter=delimiter)
 
 
-def _levels(grid: Grid, j: int) -> tuple[str, ...]:
-    """Return the sorted categories of a column of words, unless they look like something else."""
-    levels = sorted(set(grid.columns[j]))
-    name = grid.names[j]
-    if all(number(level.replace(",", ".", 1)) is not None for level in levels):
-        raise wrong_file(
-            grid.path,
-            f"numbers with a decimal point, but column {name!r} has values like {levels[0]!r}; write points",
-        )
-    if len(levels) > MOST_CATEGORIES:
-        words = [(i, j) for i, cell in enumerate(grid.columns[j]) if number(cell) is None]
-        raise wrong_file(
-            grid.path,
-            f"at most {MOST_CATEGORIES} categories in a column, but {name!r} has {len(levels)}, with words "
-            f"in {grid.places(words)}; drop it if it is an identifier, mend these cells if it holds numbers, "
-            "or list its values in categories",
-        )
-    return tuple(levels)
-
-
-def _one_hot(grid: Grid, j: int, levels: Sequence[str]) -> Array:
-    position = {level: k for k, level in enumerate(levels)}
-    unknown = [(i, j) for i, cell in enumerate(grid.columns[j]) if cell not in position]
-    if unknown:
-        raise InvalidInputError(
-            "categories",
-            {grid.names[j]: tuple(levels)},
-            f"all values of {grid.path}; others are in {grid.places(unknown)}",
-        )
-    codes = np.array([position[cell] for cell in grid.columns[j]])
-    return (codes[:, None] == np.arange(len(levels))).astype(float)
-
-
-def _labels(cells: Sequence[str]) -> npt.NDArray[np.generic]:
-    """Return labels as integers or other numbers if all are plainly written as such, otherwise as words."""
-    if all(_INTEGER.fullmatch(cell) for cell in cells):
-        return np.array([int(cell) for cell in cells])
-    numbers = [number(cell) if _PLAIN_NUMBER.fullmatch(cell) else None for cell in cells]
-    if all(value is not None and np.isfinite(value) for value in numbers):
-        return np.array(numbers, dtype=float)
-    return np.array(cells)
+def _has_libsvm_names(schema: Schema) -> bool:
+    """Return whether the columns are named as those of a LIBSVM file are: x and their index, from 0 or 1."""
+    first = 0 if schema.columns[0] == "x0" else 1
+    names = tuple(f"x{a}" for a in range(first, first + len(schema.columns)))
+    return names == schema.columns and not schema.categories
 
 
 def _as_integers(y: Array) -> npt.NDArray[np.generic]:

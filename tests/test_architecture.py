@@ -32,13 +32,15 @@ LAYERS = [
     "page",
     "study",
     "plots",
+    "comparison",
     "demo",
     "cli",
+    "__main__",
 ]
 
 #: Search and criteria meet only in the contract; nothing below the estimators knows scikit-learn.
 ONLY = {("search", "criteria"): {"marginwise.criteria.contract"}, ("inference", "svm"): {"marginwise.svm"}}
-SKLEARN_LAYERS = {"estimators", "saving", "datasets", "study", "plots", "demo", "cli"}
+SKLEARN_LAYERS = {"estimators", "saving", "datasets", "study", "plots", "comparison", "demo", "cli"}
 
 
 def _modules():

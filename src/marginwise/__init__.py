@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from marginwise.criteria import Criterion, Evaluation, criterion_names, evaluate
-    from marginwise.datasets import benchmark_names, load_benchmark, load_table
+    from marginwise.datasets import benchmark_names, load_benchmark, load_inputs, load_table
     from marginwise.estimators import MarginSVC, TunedSVC
     from marginwise.hyperparameters import Hyperparameters
     from marginwise.inference import posterior
@@ -33,6 +33,7 @@ __all__ = [
     "evaluate",
     "ladder",
     "load_benchmark",
+    "load_inputs",
     "load_table",
     "posterior",
     "scan_line",
@@ -54,6 +55,7 @@ _HOME = {
     "evaluate": "criteria",
     "ladder": "tuning",
     "load_benchmark": "datasets",
+    "load_inputs": "datasets",
     "load_table": "datasets",
     "posterior": "inference",
     "scan_line": "tuning",

@@ -70,6 +70,8 @@ class Grid:
         """Return the position of a column given by its name or its position (negative: from the end)."""
         if isinstance(column, str) and column in self.names:
             return self.names.index(column)
+        if isinstance(column, str) and re.fullmatch(r"-?\d{1,9}", column):
+            column = int(column)
         if isinstance(column, int) and not isinstance(column, bool):
             if -len(self.names) <= column < len(self.names):
                 return column % len(self.names)

@@ -1,0 +1,128 @@
+"""The command line. Each command is a module with ``add_arguments(parser)`` and ``run(arguments)``, an exit code.
+
+Only the module of the command that is asked for is imported, so that help and mistakes are answered at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NoReturn
+
+from marginwise import __version__
+from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
+
+#: What a shell expects: all well, it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
+OK, FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 128 + signal.SIGINT, 128 + 13
+
+_COMMANDS = {
+    "fit": "tune and train on a table; write a model and a report",
+    "predict": "predict the rows of a table with a model",
+    "compare": "criteria and other classifiers side by side on a table",
+    "datasets": "the five benchmark data sets",
+}
+
+#: Arguments of the library whose options have another name.
+_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs", "test_fraction": "--test-fraction", "name": "NAME"}
+_SAME_NAME = ("target", "drop", "delimiter", "freedom", "criterion", "slack", "restarts", "folds", "peers")
+
+_EPILOG = """\
+examples:
+  marginwise fit patients.csv --target diabetic
+  marginwise predict patients.skops new-patients.csv --proba > predictions.csv
+  marginwise compare patients.csv --target diabetic
+
+'marginwise COMMAND --help' tells more. Exit codes: 0 well, 1 failure, 2 mistake in the call or the data, 130 Ctrl-C."""
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C. Searches take a KeyboardInterrupt as a wish to end with the best so far; a command ends."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = next((word for word in words if not word.startswith("-")), None)
+    name = f"marginwise {command}" if command in _COMMANDS else "marginwise"
+    try:
+        with _prompt_interrupts():
+            arguments = _parser(command).parse_args(words)
+            code: int = arguments.run(arguments)
+            sys.stdout.flush()
+            return code
+    except SystemExit as end:  # argparse: after --help, --version or a mistake
+        return end.code if isinstance(end.code, int) else FAILURE
+    except (KeyboardInterrupt, _Interrupted):
+        return _say(f"{name}: interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Python flushes standard output once more at its end, which must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except InvalidInputError as mistake:
+        return _say(f"{name}: error: {_in_words(mistake)}", MISTAKE)
+    except MarginwiseError as error:
+        return _say(f"{name}: error: {error}", MISTAKE if isinstance(error, ModelFileError) else FAILURE)
+    except MemoryError as error:
+        return _say(f"{name}: error: not enough memory ({error}); try with fewer rows", FAILURE)
+    except OSError as error:
+        return _say(f"{name}: error: {error.filename or 'output'}: {error.strerror or error}", FAILURE)
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """Return the parser of all commands; only ``command`` knows its arguments."""
+    parser = argparse.ArgumentParser(
+        prog="marginwise",
+        description="Support vector machines that tune themselves.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"marginwise {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, summary in _COMMANDS.items():
+        own = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == command:
+            module: Any = import_module(f"marginwise.cli.{name}")
+            own.set_defaults(run=getattr(module, "run", None))
+            module.add_arguments(own)
+    return parser
+
+
+def _in_words(mistake: InvalidInputError) -> str:
+    """Return the message, with the names that the command line has for things."""
+    if mistake.argument == "path":
+        return f"{mistake.value}: expected {mistake.allowed}"
+    name = f"--{mistake.argument}" if mistake.argument in _SAME_NAME else mistake.argument
+    return str(InvalidInputError(_OPTIONS.get(name, name), mistake.value, mistake.allowed))
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(" ".join(message.split()) + "\n")
+    return code
+
+
+@contextmanager
+def _prompt_interrupts() -> Iterator[None]:
+    """Let Ctrl-C end the command wherever it is, also within a search."""
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        raise _Interrupted
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,141 @@
+"""``marginwise compare``: criteria and other classifiers side by side on a user's table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from marginwise.cli.files import (
+    add_output_arguments,
+    add_run_arguments,
+    add_table_arguments,
+    check_output,
+    read_table,
+    require_classes,
+    written_whole,
+)
+from marginwise.cli.text import aligned, percent
+from marginwise.errors import InvalidInputError
+
+_CRITERIA = "ep-loo,ep-evidence,laplace-evidence,span"
+_PEERS = "grid-svc,logistic,forest,boosting"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_table_arguments(parser, target=True)
+    parser.add_argument(
+        "--criteria",
+        type=_names,
+        default=_CRITERIA,
+        metavar="A,B,…",
+        help="criteria of TunedSVC (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--peers", type=_names, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
+    )
+    held_out = parser.add_mutually_exclusive_group()
+    held_out.add_argument(
+        "--folds", type=int, default=5, metavar="K", help="folds, each held out once (default: %(default)s)"
+    )
+    held_out.add_argument("--test-fraction", type=float, metavar="F", help="hold out this share of the rows, once")
+    parser.add_argument("--report", "-r", metavar="FILE", help="HTML page to write")
+    add_run_arguments(parser)
+    add_output_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    _check(arguments)
+    table = read_table(arguments)
+    require_classes(table)
+
+    from marginwise.cli.progress import counted
+    from marginwise.comparison import contestants, run_parts, score, splits
+
+    methods = contestants(arguments.criteria, arguments.peers, arguments.seed)
+    rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
+    parts = defaultdict(list)
+    tasks = run_parts(table.X, table.y, methods, rows, arguments.jobs)
+    for part in counted(tasks, len(methods) * len(rows), "fits", quiet=arguments.quiet):
+        parts[part.method].append(part)
+    scores = sorted((score(name, parts[name]) for name in methods), key=lambda s: (math.isnan(s.log_loss), s.log_loss))
+    held_out = sum(len(test) for _, test in rows)
+    how = f"{len(rows)} folds" if arguments.test_fraction is None else f"{held_out} of {len(table.y)} rows held out"
+    title = f"{Path(arguments.table).name}: {len(table.y)} rows, {table.X.shape[1]} inputs, target {table.target_name}"
+    if arguments.report is not None:
+        with written_whole(Path(arguments.report)) as draft:
+            _page(title, how, scores).write(draft)
+    for failed in (s for s in scores if s.failure):
+        sys.stderr.write(f"warning: {failed.method} failed: {failed.failure}\n")
+    if arguments.json:
+        methods_in_json = [_finite(asdict(s)) for s in scores]
+        result = {
+            "table": arguments.table,
+            "target": table.target_name,
+            "test_rows": held_out,
+            "methods": methods_in_json,
+        }
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+    else:
+        sys.stdout.write(f"{title}; {how}\n\n{aligned([_HEADER, *map(_row, scores)], '<>>>>')}\n{_NOTE}\n")
+    return 0 if any(not s.failure for s in scores) else 1
+
+
+_HEADER = ["", "error", "log-loss", "calibration error", "seconds"]
+_NOTE = "± one standard error over the test rows; seconds for one fit; best log-loss first."
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.folds < 2:
+        raise InvalidInputError("--folds", arguments.folds, "2 or more")
+    if arguments.test_fraction is not None and not 0 < arguments.test_fraction < 1:
+        raise InvalidInputError("--test-fraction", arguments.test_fraction, "a share between 0 and 1")
+    if not [*arguments.criteria, *arguments.peers]:
+        raise InvalidInputError("--criteria and --peers", "", "at least one name between them")
+    if arguments.report is not None:
+        check_output("--report", Path(arguments.report), force=arguments.force)
+
+
+def _row(score: Any) -> list[str]:
+    if score.failure:
+        return [score.method, "failed", "", "", f"{score.seconds:.2f}"]
+    return [
+        score.method,
+        f"{percent(score.error)} ± {100 * score.error_deviation:.1f}",
+        f"{score.log_loss:.3f} ± {score.log_loss_deviation:.3f}",
+        f"{score.calibration_error:.3f}",
+        f"{score.seconds:.2f}",
+    ]
+
+
+def _page(title: str, how: str, scores: list[Any]) -> Any:
+    from marginwise.page import Cell, Page
+
+    page = Page("Classifiers side by side", f"{title}; {how}.")
+    keys = ("error", "log_loss", "calibration_error", "seconds")
+    rows = [
+        [
+            s.method,
+            *(Cell(text, getattr(s, key)) if text else None for text, key in zip(_row(s)[1:], keys, strict=True)),
+        ]
+        for s in scores
+    ]
+    page.table(["classifier", *_HEADER[1:]], rows, note=_NOTE)
+    page.notes(f"{s.method} failed: {s.failure}" for s in scores if s.failure)
+    return page
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with None for NaN, which JSON does not have."""
+    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,133 @@
+"""``marginwise fit``: tune and train on a table, write a model and a report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+from marginwise.cli.files import (
+    STANDARD,
+    add_output_arguments,
+    add_run_arguments,
+    add_table_arguments,
+    check_output,
+    read_table,
+    require_classes,
+    written_whole,
+)
+from marginwise.errors import ConvergenceWarning, MarginwiseError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_table_arguments(parser, target=True)
+    files = parser.add_argument_group("files")
+    files.add_argument("--model", "-m", metavar="FILE", help="model file to write (default: TABLE's name with .skops)")
+    files.add_argument("--report", "-r", metavar="FILE", help="report to write (default: TABLE's name with .html)")
+    files.add_argument("--no-files", action="store_true", help="write neither, only print the summary")
+    add_tuning_arguments(parser)
+    add_output_arguments(parser)
+
+
+def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the estimator."""
+    tuning = parser.add_argument_group("tuning")
+    tuning.add_argument("--criterion", default="ep-loo", help="what is optimised (default: %(default)s)")
+    tuning.add_argument(
+        "--slack", choices=("linear", "quadratic"), help="penalty for small margins (default: the criterion's)"
+    )
+    tuning.add_argument(
+        "--freedom",
+        type=_freedom,
+        default="auto",
+        metavar="NUMBER",
+        help="how far length scales may differ, 0 for one that serves all inputs (default: auto, found by folds)",
+    )
+    tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
+    add_run_arguments(tuning)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    model_path, report_path = _outputs(arguments)
+    table = read_table(arguments)
+    require_classes(table)
+
+    from marginwise.cli.summary import summarise
+    from marginwise.criteria import as_criterion
+    from marginwise.estimators import TunedSVC
+
+    as_criterion(arguments.criterion, arguments.slack)  # says which there are
+    model = TunedSVC(
+        arguments.freedom,
+        criterion=arguments.criterion,
+        slack=arguments.slack,
+        restarts=arguments.restarts,
+        n_jobs=arguments.jobs,
+        random_state=arguments.seed,
+    )
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(table.X, table.y)
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    summary = summarise(
+        model,
+        table,
+        name=Path(arguments.table).name,
+        seed=arguments.seed,
+        warnings=messages,
+        seconds=time.perf_counter() - start,
+    )
+    for message in messages:
+        sys.stderr.write(f"warning: {message}\n")
+    if model_path is not None:
+        from marginwise.cli.model_file import write_model
+
+        write_model(model, table.schema, model_path)
+    if report_path is not None:
+        from marginwise.cli.fit_report import fit_report
+
+        with written_whole(report_path) as draft:
+            fit_report(model, table, summary).write(draft)
+    files = {"model": model_path, "report": report_path}
+    if arguments.json:
+        paths = {kind: None if path is None else str(path) for kind, path in files.items()}
+        sys.stdout.write(json.dumps({**summary.to_dict(), **paths}, indent=2) + "\n")
+    elif not arguments.quiet:
+        sys.stdout.write(summary.to_text())
+        lines = [f"{kind:<7} {path}\n" for kind, path in files.items() if path is not None]
+        sys.stdout.write("\n" + "".join(lines) if lines else "")
+    return 0
+
+
+def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
+    """Return where model and report go, after a look at whether they can."""
+    if arguments.no_files:
+        return None, None
+    stem = "table" if arguments.table == STANDARD else Path(arguments.table).name.split(".")[0]
+    model, report = Path(arguments.model or f"{stem}.skops"), Path(arguments.report or f"{stem}.html")
+    for option, path, package, extra in (
+        ("--model", model, "skops", "saving"),
+        ("--report", report, "matplotlib", "plots"),
+    ):
+        if find_spec(package) is None:
+            raise MarginwiseError(
+                f"the {option[2:]} needs {package} (pip install 'marginwise[{extra}]'); --no-files does without"
+            )
+        check_output(option, path, force=arguments.force)
+    return model, report
+
+
+def _freedom(text: str) -> str | float:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor auto") from None

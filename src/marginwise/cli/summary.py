@@ -1,0 +1,151 @@
+"""What there is to say of a fitted model, once for the terminal, for JSON and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from marginwise.cli.text import aligned, bar, percent
+from marginwise.datasets import Table
+from marginwise.estimators import TunedSVC
+
+#: Inputs shown on a terminal; the report has all.
+_TOP = 10
+
+
+@dataclass(frozen=True)
+class Member:
+    """One tuned model of those that are averaged; ``separates`` says from what, where there are several classes."""
+
+    separates: str
+    weight: float
+    freedom: float
+    C: float
+    k0: float
+    koff: float
+    length_scales: list[float]
+    criterion_value: float | None
+    evaluations: int
+    status: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A fitted model and the table it is from, in numbers and words."""
+
+    table: str
+    target: str
+    rows: int
+    inputs: int
+    classes: dict[str, int]
+    criterion: str
+    slack: str
+    seed: int
+    loo_error: float
+    loo_log_loss: float
+    relevances: dict[str, float]
+    members: list[Member]
+    warnings: list[str]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in terms of JSON."""
+        return asdict(self)
+
+    @property
+    def error_deviation(self) -> float:
+        """Standard error of the estimated error: that of a share of the rows."""
+        return float(np.sqrt(self.loo_error * (1 - self.loo_error) / self.rows))
+
+    @property
+    def expected(self) -> str:
+        """What to expect on new data, in words."""
+        return f"error {percent(self.loo_error)} (± {100 * self.error_deviation:.1f}), log-loss {self.loo_log_loss:.3f}"
+
+    @property
+    def contents(self) -> str:
+        """What the table holds, in words."""
+        classes = ", ".join(f"{label} ({n} rows)" for label, n in self.classes.items())
+        return f"{self.rows} rows, {self.inputs} inputs; {self.target} is {classes}"
+
+    def ranked(self) -> list[tuple[str, float]]:
+        """Return the inputs and their relevances, the largest first."""
+        return sorted(self.relevances.items(), key=lambda item: -item[1])
+
+    def to_text(self) -> str:
+        """Return it for a terminal."""
+        ranked = self.ranked()
+        shown = ranked[:_TOP]
+        largest = max(ranked[0][1], np.finfo(float).tiny)
+        relevances = aligned([[f"  {name}", f"{value:.3f}", bar(value / largest)] for name, value in shown], "<><")
+        more = f"  and {len(ranked) - _TOP} more\n" if len(ranked) > _TOP else ""
+        return (
+            f"{self.table}: {self.contents}\n\n"
+            f"expected on new data: {self.expected}\n\n"
+            f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
+            f"{aligned(self.member_rows(), '<>>>>>')}\n"
+            f"relevance of the inputs\n{relevances}{more}"
+        )
+
+    def member_rows(self) -> list[list[str]]:
+        """Return a table of the models that are averaged, with its header."""
+        rows = [
+            [f"  {m.separates}", f"{m.weight:.2f}", f"{m.freedom:g}", f"{m.C:.3g}", f"{m.k0:.3g}", f"{m.koff:.3g}"]
+            for m in self.members
+        ]
+        return [["  classes", "weight", "freedom", "C", "k0", "koff"], *rows]
+
+
+def summarise(
+    model: TunedSVC, table: Table, *, name: str, seed: int, warnings: Sequence[str], seconds: float
+) -> Summary:
+    """Return the summary of a model fitted to a table."""
+    labels, counts = np.unique(table.y, return_counts=True)
+    words = [str(label) for label in labels.tolist()]
+    relevances = dict(zip(table.feature_names, model.feature_importances_.tolist(), strict=True))
+    members = [
+        _member(member, separates)
+        for part, separates in zip(model.models_, _separations(words), strict=True)
+        for member in sorted(part.members, key=lambda member: -member.weight)
+    ]
+    return Summary(
+        table=name,
+        target=table.target_name,
+        rows=len(table.y),
+        inputs=table.X.shape[1],
+        classes=dict(zip(words, counts.tolist(), strict=True)),
+        criterion=str(model.criterion),
+        slack=model.models_[0].slack.name,
+        seed=seed,
+        loo_error=model.loo_error_,
+        loo_log_loss=model.loo_log_loss_,
+        relevances=relevances,
+        members=members,
+        warnings=list(warnings),
+        seconds=seconds,
+    )
+
+
+def _separations(labels: Sequence[str]) -> list[str]:
+    if len(labels) == 2:
+        return [f"{labels[1]} against {labels[0]}"]
+    return [f"{label} against the rest" for label in labels]
+
+
+def _member(member: Any, separates: str) -> Member:
+    found, tuning = member.hyperparameters, member.tuning
+    return Member(
+        separates=separates,
+        weight=member.weight,
+        freedom=member.spread,
+        C=found.C,
+        k0=found.k0,
+        koff=found.koff,
+        length_scales=[float(scale) for scale in found.length_scales],
+        criterion_value=None if np.isnan(tuning.value) else float(tuning.value),
+        evaluations=len(tuning.trace),
+        status=tuning.status.message,
+    )

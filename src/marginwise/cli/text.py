@@ -1,0 +1,28 @@
+"""Plain text for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def aligned(rows: Sequence[Sequence[str]], alignment: str) -> str:
+    """Return rows of cells as lines; ``alignment`` has one of < and > for each column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, alignment, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def bar(fraction: float, width: int = 24) -> str:
+    """Return a bar that fills a fraction of ``width`` characters."""
+    eighths = round(8 * width * min(max(fraction, 0.0), 1.0))
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction in percent."""
+    return f"{100 * fraction:.1f} %"

@@ -1,0 +1,192 @@
+"""Classifiers side by side on one table: TunedSVC with several criteria, and its peers, on rows that were held out."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from marginwise.criteria import as_criterion
+from marginwise.errors import InvalidInputError, MarginwiseError, choose
+from marginwise.estimators import TunedSVC
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+#: The grid that a careful user would take, for standardised inputs.
+GRID = {"C": 2.0 ** np.arange(-3, 10, 2), "gamma": 2.0 ** np.arange(-11, 2, 2)}
+
+#: Probabilities below this count as this, so that one of exactly zero does not make the mean infinite.
+_LEAST = 1e-15
+
+
+class GridSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """scikit-learn's SVC by grid search, and a calibrated copy of it for probabilities."""
+
+    def fit(self, X: Any, y: Any) -> GridSVC:
+        """Search the grid by five folds, then calibrate by five more."""
+        self.search_ = GridSearchCV(SVC(), GRID, cv=5).fit(X, y)
+        self.calibrated_ = CalibratedClassifierCV(SVC(**self.search_.best_params_), cv=5).fit(X, y)
+        self.classes_ = self.search_.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the classes by the SVC itself."""
+        return self.search_.predict(X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of its calibrated copy."""
+        return self.calibrated_.predict_proba(X)
+
+
+_PEERS: dict[str, Callable[[int], Any]] = {
+    "grid-svc": lambda seed: make_pipeline(StandardScaler(), GridSVC()),
+    "logistic": lambda seed: make_pipeline(
+        StandardScaler(),
+        GridSearchCV(LogisticRegression(max_iter=2000), {"C": 10.0 ** np.arange(-4, 5)}, scoring="neg_log_loss", cv=5),
+    ),
+    "forest": lambda seed: RandomForestClassifier(500, random_state=seed),
+    "boosting": lambda seed: HistGradientBoostingClassifier(random_state=seed),
+}
+
+
+def peer_names() -> tuple[str, ...]:
+    """Return the names of the classifiers that TunedSVC can be compared with."""
+    return tuple(_PEERS)
+
+
+def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int) -> dict[str, Any]:
+    """Return estimators by name: TunedSVC with each criterion, and these peers."""
+    for name in criteria:
+        as_criterion(name)
+    for name in peers:
+        choose("peers", name, _PEERS)
+    tuned = {f"TunedSVC {name}": TunedSVC(criterion=name, random_state=seed) for name in criteria}
+    return tuned | {name: _PEERS[name](seed) for name in peers}
+
+
+def splits(y: npt.NDArray[Any], *, folds: int, test_fraction: float | None, seed: int) -> list[tuple[Rows, Rows]]:
+    """Return (training rows, test rows), each class spread evenly: folds, or one part that is held out."""
+    classes, counts = np.unique(y, return_counts=True)
+    scarce = classes[counts.argmin()]
+    if test_fraction is None and counts.min() < folds:
+        raise InvalidInputError("folds", folds, f"at most {counts.min()}, the number of rows of class {scarce}")
+    if counts.min() < 2:
+        raise InvalidInputError("test_fraction", test_fraction, f"two rows of each class, but {scarce} has one")
+    if test_fraction is None:
+        return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
+    try:
+        return list(StratifiedShuffleSplit(1, test_size=test_fraction, random_state=seed).split(y, y))
+    except ValueError as error:  # one side would lack a class
+        raise InvalidInputError(
+            "test_fraction", test_fraction, f"another share of the {len(y)} rows ({error})"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one classifier did on one split: on each test row whether it was wrong, its loss and its confidence."""
+
+    method: str
+    split: int
+    wrong: npt.NDArray[np.bool_]
+    log_loss: Array
+    confidence: Array
+    seconds: float
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A classifier over all test rows; NaN where it failed, and then ``failure`` says why.
+
+    ``error_deviation`` and ``log_loss_deviation`` are standard errors over the rows, ``seconds`` those of one fit.
+    """
+
+    method: str
+    error: float
+    error_deviation: float
+    log_loss: float
+    log_loss_deviation: float
+    calibration_error: float
+    seconds: float
+    failure: str = ""
+
+
+def run_parts(
+    X: Array,
+    y: npt.NDArray[Any],
+    methods: Mapping[str, Any],
+    rows: Sequence[tuple[Rows, Rows]],
+    n_jobs: int | None = 1,
+) -> Iterator[Part]:
+    """Yield the parts as they are ready: each method on each split, in processes, with one BLAS thread."""
+    tasks = (
+        delayed(_part)(name, number, method, X, y, train, test)
+        for number, (train, test) in enumerate(rows)
+        for name, method in methods.items()
+    )
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+
+
+def score(method: str, parts: Sequence[Part]) -> Score:
+    """Return what one method did over all its splits."""
+    seconds = float(np.mean([part.seconds for part in parts]))
+    failures = sorted({part.failure for part in parts if part.failure})
+    if failures:
+        return Score(method, *(np.nan,) * 5, seconds, "; ".join(failures))
+    ordered = sorted(parts, key=lambda part: part.split)
+    wrong, loss, confidence = (
+        np.concatenate([getattr(part, name) for part in ordered]) for name in ("wrong", "log_loss", "confidence")
+    )
+    return Score(
+        method,
+        float(wrong.mean()),
+        _deviation(wrong),
+        float(loss.mean()),
+        _deviation(loss),
+        calibration_error(confidence, ~wrong),
+        seconds,
+    )
+
+
+def calibration_error(confidence: Array, right: npt.NDArray[np.bool_], bins: int = 10) -> float:
+    """Return the expected calibration error: mean over the rows of |accuracy - confidence| in bins of equal numbers."""
+    order = np.argsort(confidence, kind="stable")
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    return float(sum(len(part) * abs(right[part].mean() - confidence[part].mean()) for part in parts) / len(order))
+
+
+def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], train: Rows, test: Rows) -> Part:
+    start = time.perf_counter()
+    nothing = np.empty(0)
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            model = clone(method).fit(X[train], y[train])
+            seconds = time.perf_counter() - start
+            wrong = model.predict(X[test]) != y[test]
+            probabilities = model.predict_proba(X[test])
+    except (MarginwiseError, ValueError, ArithmeticError) as error:
+        return Part(name, number, nothing.astype(bool), nothing, nothing, time.perf_counter() - start, str(error))
+    own = probabilities[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]
+    return Part(name, number, wrong, -np.log(np.maximum(own, _LEAST)), probabilities.max(axis=1), seconds)
+
+
+def _deviation(values: npt.NDArray[Any]) -> float:
+    return float(values.std() / np.sqrt(len(values)))

@@ -1,0 +1,286 @@
+"""``marginwise fit`` and ``predict``: what users get, and what they are told when something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_iris
+
+from cli_tables import patients, write_csv
+from marginwise import TunedSVC, load_table, save_model
+from marginwise.cli import main
+
+FAST = ["--freedom", "0", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table and the model and report that ``fit`` makes of it."""
+    folder = tmp_path_factory.mktemp("cli")
+    table = write_csv(folder / "patients.csv", patients())
+    files = ["--model", str(folder / "patients.skops"), "--report", str(folder / "patients.html")]
+    assert main(["fit", str(table), "--target", "ill", "--drop", "id", "--freedom", "0", *files]) == 0
+    return folder
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    def run_main(*words: object) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return run_main
+
+
+def refused(run, *words: object, code: int = 2) -> str:
+    """Return the one line that a mistake is answered with."""
+    found, out, err = run(*words)
+    assert found == code
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith(f"marginwise {words[0]}: error: ")
+    return err
+
+
+def test_summary_tells_what_was_found(run, folder: Path) -> None:
+    code, out, err = run("fit", folder / "patients.csv", "--target", "ill", "--drop", "id", "--no-files")
+    assert (code, err) == (0, "")
+    assert "patients.csv: 60 rows, 4 inputs; ill is no (" in out
+    assert "expected on new data: error " in out
+    assert "yes against no" in out
+    order = [line.split()[0] for line in out.split("relevance of the inputs\n")[1].splitlines()]
+    assert set(order) == {"age", "weight", "place=town", "place=village"}
+    assert order[-1] == "weight"
+
+
+def test_json_is_alone_on_standard_output_and_is_the_model(run, folder: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(
+        "fit", folder / "patients.csv", "-t", "ill", "--drop", "id", "--json", "--freedom", 0, "--seed", 3
+    )
+    assert code == 0
+    result = json.loads(out)
+    table = load_table(folder / "patients.csv", "ill", drop=["id"])
+    model = TunedSVC(0.0, random_state=3).fit(table.X, table.y)
+    assert result["members"][0]["C"] == model.C_
+    assert result["loo_error"] == model.loo_error_
+    assert list(result["relevances"].values()) == model.feature_importances_.tolist()
+    assert result["classes"] == {"no": int((table.y == "no").sum()), "yes": int((table.y == "yes").sum())}
+    assert (result["model"], result["report"]) == ("patients.skops", "patients.html")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.html", "patients.skops"]
+
+
+def test_predictions_are_those_of_the_model(run, folder: Path, tmp_path: Path) -> None:
+    rows = patients(20, seed=1)
+    shuffled = [{name: row[name] for name in ("ill", "place", "note", "weight", "age") if name in row} for row in rows]
+    new = write_csv(tmp_path / "new.csv", shuffled)
+    code, out, err = run("predict", folder / "patients.skops", new, "--proba")
+    assert code == 0
+    table = load_table(folder / "patients.csv", "ill", drop=["id"])
+    model = TunedSVC(0.0, random_state=0).fit(table.X, table.y)
+    X = np.array([[r["age"], r["weight"], r["place"] == "town", r["place"] == "village"] for r in rows], dtype=float)
+    found = list(csv.DictReader(io.StringIO(out)))
+    assert [row["prediction"] for row in found] == model.predict(X).tolist()
+    np.testing.assert_allclose([float(r["p(yes)"]) for r in found], model.predict_proba(X)[:, 1], rtol=1e-4)
+    error = 100 * np.mean([a["prediction"] != b["ill"] for a, b in zip(found, rows, strict=True)])
+    assert err == f"the table has 'ill', too: error {error:.1f} % of 20 rows, log-loss {err.split()[-1]}\n"
+
+
+def test_predictions_without_target_and_with_other_columns(run, folder: Path, tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k != "ill"} for row in patients(5, seed=1)]
+    new = write_csv(tmp_path / "new.csv", rows)
+    code, out, err = run("predict", folder / "patients.skops", new)
+    assert code == 0
+    assert out.splitlines()[0] == "prediction"
+    assert set(out.splitlines()[1:]) <= {"yes", "no"}
+    assert err == "columns that the model does not use: id\n"
+    code, out, err = run("predict", folder / "patients.skops", new, "--json", "--proba", "--quiet")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result["classes"] == ["no", "yes"]
+    np.testing.assert_allclose(np.sum(result["probabilities"], axis=1), 1.0)
+    assert result["error"] is None
+
+
+def test_a_class_that_training_had_not_counts_as_an_error(run, folder: Path, tmp_path: Path) -> None:
+    rows = [{**row, "ill": "perhaps"} for row in patients(5, seed=1)]
+    code, out, _ = run("predict", folder / "patients.skops", write_csv(tmp_path / "new.csv", rows), "--json")
+    assert code == 0
+    assert (json.loads(out)["error"], json.loads(out)["log_loss"]) == (1.0, None)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_formats_give_the_same(run, folder: Path, tmp_path: Path, suffix: str) -> None:
+    table = tmp_path / f"new{suffix}"
+    rows = patients(20, seed=1)
+    if suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet.write_table(pyarrow.Table.from_pylist(rows), table)
+    else:
+        content = write_csv(tmp_path / "plain.csv", rows).read_bytes()
+        table.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
+    expected = run("predict", folder / "patients.skops", write_csv(tmp_path / "other.csv", rows), "-q", "-p")
+    assert run("predict", folder / "patients.skops", table, "-q", "-p") == expected
+    assert expected[0] == 0
+
+
+def test_libsvm_with_three_classes(run, tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X[::3], y[::3], str(tmp_path / "train.svm"), zero_based=False)
+    dump_svmlight_file(np.hstack([X[1::9, :3], 0 * X[1::9, :1]]), y[1::9], str(tmp_path / "new.svm"), zero_based=False)
+    model, report = tmp_path / "m.skops", tmp_path / "r.html"
+    code, out, _ = run("fit", tmp_path / "train.svm", "-m", model, "-r", report, "--freedom", 0)
+    assert code == 0
+    assert "2 against the rest" in out
+    code, out, err = run("predict", model, tmp_path / "new.svm", "--proba")
+    assert code == 0
+    assert out.splitlines()[0] == "prediction,p(0),p(1),p(2)"
+    assert len(out.splitlines()) == 1 + len(y[1::9])
+    assert "the table has 'label', too" in err
+
+
+def test_table_from_standard_input_and_columns_by_position(run, folder: Path) -> None:
+    code, out, _ = run("fit", folder / "patients.csv", "--target", "-1", "--drop", 0, "--no-files", "--freedom", 0)
+    assert code == 0
+    assert "ill is no" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "part"),
+    [
+        (None, [], "t.csv: expected an existing file; check the spelling"),
+        ("", [], "it is empty"),
+        ("a,y\n", [], "at least one row below the header"),
+        ("a,b,y\n1,2,0\n3,4\n", [], "row 3 has 2"),
+        ("a,y\n1,0\n2,1\n", ["--target", "z"], "--target is 'z'; expected one of the columns 'a', 'y'"),
+        ("a,y\n1,0\n2,1\n", ["--drop", "z"], "--drop is 'z'; expected one of the columns 'a', 'y'"),
+        ("a,y\n1,0\n2,1\n", ["--drop", "a"], "at least one column beside the target"),
+        ("a,y\n1,0\n2,1\n", ["--delimiter", "::"], "--delimiter is '::'"),
+        ("a,y\n1,0\n2,0\n", [], "--target is 'y'; expected a column with two or more classes, but it is 0 in every"),
+        ("a,y\n1,0.1\n2,0.2\n3,0.3\n", [], "expected a column of classes, but it has 3 different values in 3 rows"),
+        ("a,y\n1,ann\n2,bob\n3,cy\n", [], "expected a column of classes"),
+        ("a,y\n1,0\n,1\n", [], "missing: row 3 column 'a'"),
+        ("a,y\n" + "".join(f"name{i},{i % 2}\n" for i in range(150)), [], "drop it if it is an identifier"),
+        ("a,y\n1,0\n2,1\n", ["--criterion", "magic"], "--criterion is 'magic'; expected one of 'cross-validation'"),
+        ("a,y\n1,0\n2,1\n", ["--criterion", "kwok-evidence", "--slack", "quadratic"], "slack"),
+        ("a,y\n1,0\n2,1\n", ["--freedom", "-1"], "--freedom is -1.0"),
+        ("a,y\n1,0\n2,1\n", ["--restarts", "-1"], "--restarts is -1"),
+    ],
+)
+def test_mistakes_in_a_call_of_fit(run, tmp_path: Path, monkeypatch, text, options, part) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path("t.csv").write_text(text)
+    assert part in refused(run, "fit", "t.csv", *options)
+    assert [path.name for path in tmp_path.iterdir()] == ([] if text is None else ["t.csv"])
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--seed", "-1"], "argument --seed: '-1' is not a whole number"),
+        (["--jobs", "0"], "argument --jobs/-j: '0' is neither a number of processes nor -1"),
+        (["--freedom", "much"], "argument --freedom: 'much' is neither a number nor auto"),
+        (["--slack", "cubic"], "argument --slack: invalid choice"),
+        (["--no-such"], "unrecognized arguments: --no-such"),
+    ],
+)
+def test_mistyped_options_show_the_usage(run, options, part) -> None:
+    code, out, err = run("fit", "t.csv", *options)
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: marginwise")
+    assert part in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("option", ["--model", "--report"])
+def test_files_are_replaced_only_when_told(run, folder: Path, tmp_path: Path, option: str) -> None:
+    table, out = folder / "patients.csv", tmp_path / "out"
+    out.write_text("mine")
+    other = {"--model": "--report", "--report": "--model"}[option]
+    words = ["fit", table, "-t", "ill", "--drop", "id", option, out, other, tmp_path / "other", *FAST]
+    assert f"{option} is '{out}'; expected a new file, but it exists" in refused(run, *words)
+    assert out.read_text() == "mine"
+    assert not (tmp_path / "other").exists()
+    assert run(*words, "--force") == (0, "", "")
+    assert out.read_bytes() != b"mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out"]
+
+
+def test_places_that_cannot_be_written_to(run, folder: Path, tmp_path: Path) -> None:
+    fit = ["fit", folder / "patients.csv", "-t", "ill", "--report", tmp_path / "r.html"]
+    assert "make" in refused(run, *fit, "--model", tmp_path / "no" / "m.skops")
+    assert "it is a folder" in refused(run, *fit, "--model", tmp_path)
+    predict = ["predict", folder / "patients.skops", folder / "patients.csv"]
+    assert "first" in refused(run, *predict, "--output", tmp_path / "no" / "p.csv")
+
+
+def test_predictions_in_a_file(run, folder: Path, tmp_path: Path) -> None:
+    words = ["predict", folder / "patients.skops", folder / "patients.csv", "--output", tmp_path / "p.csv"]
+    code, out, err = run(*words)
+    assert (code, out) == (0, "")
+    assert f"60 predictions written to {tmp_path / 'p.csv'}" in err
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 61
+    assert "it exists" in refused(run, *words)
+
+
+def test_mistakes_in_a_call_of_predict(run, folder: Path, tmp_path: Path) -> None:
+    model = folder / "patients.skops"
+    new = tmp_path / "new.csv"
+    new.write_text("age,place\n1,town\n")
+    assert "new.csv: expected all 3 columns of the first table, but 'weight' is missing" in refused(
+        run, "predict", model, new
+    )
+    new.write_text("age,weight,place\n1,2,moon\n")
+    assert "no other categories in column 'place' than 'town', 'village'" in refused(run, "predict", model, new)
+    new.write_text("age,weight,place\nold,2,town\n")
+    assert "words are in row 2 column 'age'" in refused(run, "predict", model, new)
+    assert "nowhere.csv: expected an existing file" in refused(run, "predict", model, tmp_path / "nowhere.csv")
+    assert "nowhere.skops" in refused(run, "predict", tmp_path / "nowhere.skops", new)
+    assert "is not a model file" in refused(run, "predict", new, new)
+
+
+def test_changed_model_file_is_refused(run, folder: Path, tmp_path: Path) -> None:
+    content = bytearray((folder / "patients.skops").read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "m.skops").write_bytes(content)
+    assert "damaged or changed" in refused(run, "predict", tmp_path / "m.skops", folder / "patients.csv")
+
+
+@pytest.mark.parametrize("names", [["age", "weight"], None])
+def test_models_saved_from_python_predict_too(run, folder: Path, tmp_path: Path, names) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    if names is not None:
+        X = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    save_model(TunedSVC(0.0, random_state=0).fit(X, np.arange(30) % 2), tmp_path / "m.skops")
+    table = folder / "patients.csv"
+    if names is None:
+        assert "'x1', 'x2' are missing" in refused(run, "predict", tmp_path / "m.skops", table)
+        table = tmp_path / "new.csv"
+        table.write_text("x2,x1\n1,2\n")
+    code, out, _ = run("predict", tmp_path / "m.skops", table)
+    assert code == 0
+    assert set(out.splitlines()[1:]) <= {"0", "1"}
+
+
+def test_report_is_one_page_with_all_there_is_to_say(folder: Path) -> None:
+    page = (folder / "patients.html").read_text(encoding="utf-8")
+    for part in ("ill in patients.csv", "place=village", "Confusion", "predicted yes", "yes against no", "ep-loo"):
+        assert part in page
+
+
+def test_words_in_the_table_are_harmless_in_the_report(run, tmp_path: Path) -> None:
+    rows = [{"<b>age": r["age"], "k": "<script>alert(1)</script>" if r["ill"] == "yes" else "&"} for r in patients(30)]
+    table = write_csv(tmp_path / "t.csv", rows)
+    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", *FAST)[0] == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in page
+    assert "<b>age" not in page
+    assert "&lt;b&gt;age" in page

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from marginwise.hyperparameters import Hyperparameters
     from marginwise.inference import posterior
     from marginwise.priors import Prior
+    from marginwise.saving import load_model, save_model
     from marginwise.svm import Solution, solve, solve_gram
     from marginwise.tuning import ladder, scan_line, tune
 
@@ -34,8 +35,10 @@ __all__ = [
     "ladder",
     "load_benchmark",
     "load_inputs",
+    "load_model",
     "load_table",
     "posterior",
+    "save_model",
     "scan_line",
     "solve",
     "solve_gram",
@@ -56,8 +59,10 @@ _HOME = {
     "ladder": "tuning",
     "load_benchmark": "datasets",
     "load_inputs": "datasets",
+    "load_model": "saving",
     "load_table": "datasets",
     "posterior": "inference",
+    "save_model": "saving",
     "scan_line": "tuning",
     "solve": "svm",
     "solve_gram": "svm",

@@ -24,6 +24,10 @@ class NotConvergedError(MarginwiseError, ArithmeticError):
     """A numerical method ended without its result; the message says where and what to try."""
 
 
+class ModelFileError(MarginwiseError, ValueError):
+    """A file holds no model, or one that was damaged, or more than a model; the message says which."""
+
+
 class ConvergenceWarning(UserWarning):
     """A numerical method ended with a result that is less exact than asked for."""
 

@@ -71,6 +71,14 @@ class Hyperparameters:
             tuple(_positive(f"length_scales[{a}]", value) for a, value in enumerate(scales)),
         )
 
+    def __getstate__(self) -> dict[str, Vector]:
+        """Return one array, which is stored more compactly than thousands of numbers one by one."""
+        return {"values": np.array([self.C, self.k0, self.koff, *self.length_scales])}
+
+    def __setstate__(self, state: dict[str, Vector]) -> None:
+        C, k0, koff, *length_scales = state["values"].tolist()
+        self.__init__(C, k0, koff, length_scales)  # type: ignore[misc]
+
     @property
     def is_isotropic(self) -> bool:
         """Whether one length scale serves all inputs."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginwise import kernel
 from marginwise.estimators._classes import check_table
+from marginwise.estimators._stored import StoredEstimator
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import as_slack
@@ -23,7 +24,7 @@ Array = npt.NDArray[np.float64]
 _BLOCK = 2048
 
 
-class MarginSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier with linear or quadratic slack and given hyperparameters.
 
     The kernel is k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²] + koff; its offset koff plays the part of the bias, which is free

@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning, InvalidInputError, choose
-from marginwise.estimators._binary import BinaryModel, fit_binary
+from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._classes import check_table
+from marginwise.estimators._fitting import fit_binary
 from marginwise.estimators._scaling import Scaling
+from marginwise.estimators._stored import StoredEstimator
 from marginwise.priors import Prior
 from marginwise.problem import Problem
+from marginwise.search import Run, Trace
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +32,7 @@ _BLOCK_NUMBERS = 2**22
 _FEW_ROWS = 1000
 
 
-class TunedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The slack penalty, the kernel's amplitude and offset and the length scales are found by gradient ascent on a
@@ -162,15 +165,24 @@ class TunedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hyperparameters_ = first.main.hyperparameters
         self.C_, self.k0_, self.koff_ = (getattr(self.hyperparameters_, name) for name in ("C", "k0", "koff"))
         self.length_scales_ = self.hyperparameters_.scales_for(self.n_features_in_)
-        relevance = np.mean([model.relevance for model in self.models_], axis=0)
+        relevance = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
         self.feature_importances_ = relevance / relevance.sum()
         self.criterion_value_ = first.main.tuning.value
-        self.log_evidence_ = first.main_posterior.log_evidence
-        self.trace_, self.restarts_ = first.main.tuning.trace, first.main.tuning.restarts
+        self.log_evidence_ = first.main.log_evidence
         held_out = self._to_classes(np.column_stack([model.held_out for model in self.models_]))
         own = np.maximum(held_out[np.arange(len(codes)), codes], np.finfo(float).tiny)
         self.loo_log_loss_ = float(weights @ -np.log(own) / weights.sum())
         self.loo_error_ = float(weights @ (held_out.argmax(axis=1) != codes) / weights.sum())
+
+    @property
+    def trace_(self) -> Trace:
+        """The search that found ``hyperparameters_``."""
+        return self.models_[0].main.tuning.trace
+
+    @property
+    def restarts_(self) -> tuple[Run, ...]:
+        """All searches of that tuning."""
+        return self.models_[0].main.tuning.restarts
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, columns in the order of ``classes_``."""
@@ -199,7 +211,7 @@ class TunedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the values of a function of each model, in blocks of rows that bound the memory."""
         check_is_fitted(self)
         inputs = self._scaling(validate_data(self, X, dtype=np.float64, reset=False))
-        step = max(1, _BLOCK_NUMBERS // self.models_[0].problem.n)
+        step = max(1, _BLOCK_NUMBERS // len(self.models_[0].X))
         blocks = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         return np.vstack([np.column_stack([function(model, rows) for model in self.models_]) for rows in blocks])
 

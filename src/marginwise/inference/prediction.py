@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise import kernel
+from marginwise.errors import NotConvergedError
+from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.contract import Posterior
-from marginwise.inference.gaussian import SiteGaussian
+from marginwise.inference.gaussian import SiteGaussian, site_gaussian
 from marginwise.inference.likelihoods import Likelihood
 from marginwise.inference.sites import Sites
-from marginwise.problem import check_inputs
+from marginwise.problem import Problem, check_inputs
 
 Array = npt.NDArray[np.float64]
 
@@ -37,6 +39,24 @@ class GaussianPosterior(Posterior):
     X: Array
     gaussian: SiteGaussian
     likelihood: Likelihood
+
+    @classmethod
+    def from_sites(
+        cls, problem: Problem, hyperparameters: Hyperparameters, likelihood: Likelihood, sites: Sites
+    ) -> GaussianPosterior:
+        """Return the posterior of sites found before: one factorisation, and no search for a fixed point."""
+        gaussian = site_gaussian(problem.gram(hyperparameters), sites.tau, sites.nu)
+        if gaussian is None:
+            raise NotConvergedError("these sites and this kernel do not belong together: no Gaussian has them")
+        return cls(
+            problem=problem,
+            hyperparameters=hyperparameters,
+            latent_mean=gaussian.mean,
+            latent_variance=gaussian.variance,
+            X=problem.X,
+            gaussian=gaussian,
+            likelihood=likelihood,
+        )
 
     @property
     def sites(self) -> Sites:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from marginwise.errors import MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.search.contract import Point, Step
+from marginwise.status import Status
 
 if TYPE_CHECKING:
     import pandas
@@ -100,7 +101,7 @@ class Trace:
         or learning rate), as far as there are any; and the held-out errors, NaN where they were not measured.
         """
         points = [record.point for record in self._records]
-        positions = np.array([point.position for point in points]).reshape(len(points), len(self.names))
+        positions = _matrix([point.position for point in points], len(self.names))
         table: dict[str, Array] = dict(zip(self.names, np.exp(positions).T, strict=True))
         table["value"] = np.array([point.value for point in points])
         table["score"] = np.array([point.score for point in points])
@@ -110,8 +111,8 @@ class Trace:
         table |= self._columns("gradient", [point.gradient for point in points])
         table |= self._columns("noise", [point.noise for point in points])
         table |= self._columns("rate", [record.step.rates for record in self._records])
-        for name in sorted({name for record in self._records for name in record.errors}):
-            table[f"{name}_error"] = np.array([record.errors.get(name, np.nan) for record in self._records])
+        for name in self._error_names:
+            table[f"{name}_error"] = self._errors(name)
         return table
 
     def to_frame(self) -> pandas.DataFrame:
@@ -122,12 +123,66 @@ class Trace:
             raise MarginwiseError("to_frame needs pandas (pip install pandas); to_arrays does not") from None
         return pandas.DataFrame(self.to_arrays())
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return columns: a stored trace is a few arrays, not thousands of small objects."""
+        points = [record.point for record in self._records]
+        width = len(self.names)
+        settings = [[h.C, h.k0, h.koff, *h.length_scales] for h in (record.hyperparameters for record in self)]
+        return {
+            "names": list(self.names),
+            "hyperparameters": np.array(settings),
+            "position": _matrix([point.position for point in points], width),
+            "value": np.array([point.value for point in points]),
+            "score": np.array([point.score for point in points]),
+            "gradient": _matrix([point.gradient for point in points], width),
+            "noise": _matrix([point.noise for point in points], width),
+            "ok": np.array([point.status.ok for point in points], dtype=bool),
+            "message": np.array([point.status.message for point in points], dtype=str),
+            "accepted": np.array([record.step.accepted for record in self], dtype=bool),
+            "rates": _matrix([record.step.rates for record in self], width),
+            "seconds": np.array([record.seconds for record in self]),
+            "errors": {name: self._errors(name) for name in self._error_names},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.names = tuple(state["names"])
+        self._records = []
+        for i, values in enumerate(state["hyperparameters"].tolist()):
+            point = Point(
+                position=state["position"][i],
+                value=float(state["value"][i]),
+                score=float(state["score"][i]),
+                gradient=_row(state["gradient"], i),
+                noise=_row(state["noise"], i),
+                status=Status(bool(state["ok"][i]), str(state["message"][i])),
+            )
+            step = Step(bool(state["accepted"][i]), _row(state["rates"], i))
+            errors = {name: float(column[i]) for name, column in state["errors"].items() if not np.isnan(column[i])}
+            hyperparameters = Hyperparameters.from_values(values)
+            self.append(Record(i, hyperparameters, point, step, float(state["seconds"][i]), errors))
+
+    @property
+    def _error_names(self) -> list[str]:
+        return sorted({name for record in self._records for name in record.errors})
+
+    def _errors(self, name: str) -> Array:
+        return np.array([record.errors.get(name, np.nan) for record in self._records])
+
     def _columns(self, prefix: str, rows: list[Any]) -> dict[str, Array]:
         if all(row is None for row in rows):
             return {}
-        nothing = np.full(len(self.names), np.nan)
-        matrix = np.array([nothing if row is None else row for row in rows])
+        matrix = _matrix(rows, len(self.names))
         return {f"{prefix}_{name}": matrix[:, i] for i, name in enumerate(self.names)}
+
+
+def _matrix(rows: list[Any], width: int) -> Array:
+    """Return the rows as a matrix, NaN where there are none."""
+    nothing = np.full(width, np.nan)
+    return np.array([nothing if row is None else row for row in rows]).reshape(len(rows), width)
+
+
+def _row(matrix: Array, i: int) -> Array | None:
+    return None if np.isnan(matrix[i]).all() else matrix[i]
 
 
 def _failure(point: Point) -> str:

@@ -1,0 +1,206 @@
+"""Save fitted models to files that can be loaded without trusting whoever wrote them.
+
+A model file begins with one line of text, ``marginwise-model <format> <SHA-256>``, where the digest is that of all that
+follows: a line of JSON that says which versions wrote it, and a skops archive, which holds data and names of types but,
+unlike a pickle, no code. Zip archives may have something before them, so that ``skops.io.load`` reads the file, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import uuid
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import BaseEstimator
+
+from marginwise.criteria import criterion_class, criterion_names
+from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
+from marginwise.estimators import MarginSVC, TunedSVC
+from marginwise.estimators._binary import BinaryModel, Member
+from marginwise.estimators._scaling import Scaling
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference import Precision
+from marginwise.priors import Prior
+from marginwise.search import SEARCHES
+from marginwise.search.driver import Run
+from marginwise.search.trace import Trace
+from marginwise.slack import Slack
+from marginwise.status import Status
+from marginwise.svm import Solution
+from marginwise.tuning import Tuning
+
+#: Raised when files of before need a change to be read; :func:`load_model` then makes it.
+FORMAT = 1
+
+_VERSION = version("marginwise")
+_FIRST_LINE = re.compile(rb"marginwise-model ([1-9][0-9]{0,3}) ([0-9a-f]{64})\n")
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+_MODELS = {_name(TunedSVC), _name(MarginSVC)}
+_WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn around one"
+
+#: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
+_PARTS: tuple[type, ...] = (
+    BinaryModel,
+    Hyperparameters,
+    Member,
+    Precision,
+    Prior,
+    Run,
+    Scaling,
+    Slack,
+    Solution,
+    Status,
+    Trace,
+    Tuning,
+)
+
+
+def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file, whole or not at all. It takes skops: ``pip install marginwise[saving]``.
+
+    Parameters
+    ----------
+    model : TunedSVC or MarginSVC
+        Fitted; it may be a part of a scikit-learn pipeline or another estimator of scikit-learn.
+    path : path
+        Where to; the ending ``.skops`` is usual. A file that is there is replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from marginwise import MarginSVC, load_model, save_model
+    >>> model = MarginSVC().fit([[0.0], [1.0]], ["low", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.skops")
+    ...     load_model(f"{folder}/model.skops").predict([[0.9]]).tolist()
+    ['high']
+    """
+    skops = _skops()
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InvalidInputError("path", str(path), "a file in a directory that exists")
+    if not isinstance(model, BaseEstimator):
+        raise InvalidInputError("model", type(model).__name__, _WANTED)
+    try:
+        archive = skops.dumps(model, compression=ZIP_DEFLATED)
+    except Exception as error:  # skops has no common type for what it can't store
+        raise MarginwiseError(
+            f"this {type(model).__name__} has a part that skops cannot store ({error}); joblib.dump can, but its files "
+            "are for yourself: loading one runs what is in it"
+        ) from error
+    own, foreign = _types(skops, archive)
+    if not own & _MODELS:
+        raise InvalidInputError("model", f"a {type(model).__name__} with no part of marginwise in it", _WANTED)
+    if foreign:
+        raise InvalidInputError(
+            "model",
+            f"a {type(model).__name__} with parts of type {', '.join(foreign)}",
+            "parts of marginwise, NumPy and scikit-learn only, because load_model trusts no others "
+            "(name criterion and search by strings, or use joblib.dump for yourself)",
+        )
+    versions = {"marginwise": _VERSION, "numpy": np.__version__, "scipy": scipy.__version__}
+    header = json.dumps({**versions, "scikit-learn": sklearn.__version__}).encode()
+    content = header + b"\n" + archive
+    first = f"marginwise-model {FORMAT} {hashlib.sha256(content).hexdigest()}\n"
+    _write_whole(target, first.encode() + content)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Return the model in a file of :func:`save_model`.
+
+    A file that was cut or changed, by accident or without care, is refused: its digest does not fit. Someone who makes
+    a file on purpose can also make a digest that fits; a digest is no signature. What protects from that is that only
+    arrays, numbers and types of marginwise, NumPy and scikit-learn are ever loaded, never code; a file with any other
+    type in it is refused whatever its digest. Predictions are only as good as whoever wrote the file.
+
+    Parameters
+    ----------
+    path : path
+        A file that :func:`save_model` of this or an earlier version wrote.
+    """
+    skops = _skops()
+    source = Path(path)
+    if not source.is_file():
+        raise InvalidInputError("path", str(path), "a file that save_model wrote")
+    archive = _checked(source)
+    try:
+        own, foreign = _types(skops, archive)
+    except Exception as error:  # whatever is wrong with the archive
+        raise ModelFileError(f"{path} does not hold a model: {error}") from error
+    if foreign:
+        raise ModelFileError(
+            f"{path} is refused, because it holds types that no model of marginwise has: {', '.join(foreign)}"
+        )
+    try:
+        model = skops.loads(archive, trusted=sorted(_own_types()))
+    except Exception as error:
+        raise ModelFileError(f"{path} does not hold a model of marginwise {_VERSION}: {error}") from error
+    if not (isinstance(model, BaseEstimator) and own & _MODELS):
+        raise ModelFileError(f"{path} holds a {type(model).__name__}, which is no model of marginwise")
+    return model
+
+
+def _checked(path: Path) -> bytes:
+    """Return the archive in a file, if the file is what it was when it was written."""
+    content = path.read_bytes()
+    found = _FIRST_LINE.match(content)
+    if found is None:
+        raise ModelFileError(f"{path} is not a model file of marginwise, or its beginning was changed")
+    if int(found[1]) > FORMAT:
+        raise ModelFileError(
+            f"{path} has format {int(found[1])}, and marginwise {_VERSION} reads formats up to {FORMAT}; "
+            "a newer marginwise (pip install -U marginwise) reads it"
+        )
+    rest = content[found.end() :]
+    if hashlib.sha256(rest).hexdigest().encode() != found[2]:
+        raise ModelFileError(f"{path} was damaged or changed since it was saved; take another copy, or save it again")
+    return rest.partition(b"\n")[2]
+
+
+def _types(skops: Any, archive: bytes) -> tuple[set[str], list[str]]:
+    """Return the types of this package in an archive, and those that neither it nor skops vouches for."""
+    found = set(skops.get_untrusted_types(data=archive))
+    own = _own_types()
+    return found & own, sorted(found - own)
+
+
+def _own_types() -> set[str]:
+    """Return the names of the package's types that a model may hold."""
+    criteria = [criterion_class(name) for name in criterion_names()]
+    named = {_name(kind) for kind in (*_PARTS, *criteria, *SEARCHES.values())}
+    return _MODELS | {name for name in named if name.startswith("marginwise.")}  # users may register criteria
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is seen either whole or not at all, even if the machine stops half-way."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")
+    try:
+        with open(draft, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise MarginwiseError("model files need skops (pip install marginwise[saving])") from None
+    return skops.io

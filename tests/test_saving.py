@@ -1,0 +1,281 @@
+"""Model files: what is loaded is what was saved; what was changed, or holds anything else, is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+import sys
+import zipfile
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import skops.io
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import zoo
+from marginwise import Hyperparameters, MarginSVC, Prior, TunedSVC, criterion_names, load_model, save_model
+from marginwise.criteria import as_criterion
+from marginwise.criteria.ep import EPLeaveOneOut
+from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
+from marginwise.estimators._binary import BinaryModel
+from marginwise.saving import FORMAT
+from marginwise.search import SEARCHES
+
+STORED = Path(__file__).parent / "stored"
+PROBLEM = zoo.blobs(24, 2)
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TunedSVC(freedom=0.3, restarts=1, random_state=0).fit(PROBLEM.X, np.where(PROBLEM.y > 0, "yes", "no"))
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    save_model(model, tmp_path / "model.skops")
+    return tmp_path / "model.skops"
+
+
+def write(path: Path, archive: bytes, version: int = FORMAT) -> None:
+    """Write what someone would who knows the format and makes the digest fit."""
+    content = b"{}\n" + archive
+    path.write_bytes(f"marginwise-model {version} {hashlib.sha256(content).hexdigest()}\n".encode() + content)
+
+
+def archive_of(path: Path) -> bytes:
+    return path.read_bytes().split(b"\n", 2)[2]
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_a_loaded_model_is_the_saved_one(model, path):
+    loaded = load_model(path)
+    assert loaded.get_params() == model.get_params()
+    assert same(loaded.latent_mean_and_variance(PROBLEM.X), model.latent_mean_and_variance(PROBLEM.X))
+    for predictor in ("posterior", "svm"):
+        for one in (model, loaded):
+            one.set_params(predictor=predictor)
+        np.testing.assert_array_equal(loaded.predict_proba(PROBLEM.X), model.predict_proba(PROBLEM.X))
+        np.testing.assert_array_equal(loaded.predict(PROBLEM.X), model.predict(PROBLEM.X))
+    model.set_params(predictor="posterior")
+    for name in ("hyperparameters_", "C_", "criterion_value_", "log_evidence_", "loo_error_", "loo_log_loss_"):
+        assert getattr(loaded, name) == getattr(model, name)
+    before, after = model.trace_.to_arrays(), loaded.trace_.to_arrays()
+    assert before.keys() == after.keys()
+    for name in before:
+        np.testing.assert_array_equal(after[name], before[name])
+    assert [run.status for run in loaded.restarts_] == [run.status for run in model.restarts_]
+    assert [run.start for run in loaded.restarts_] == [run.start for run in model.restarts_]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "labels"),
+    [
+        (MarginSVC(length_scales=[0.5, 2.0], slack="quadratic"), np.array([False, True])),
+        (TunedSVC(freedom=0, random_state=np.random.RandomState(3)), np.array(["é", "no"], dtype=object)),
+        (TunedSVC(freedom=0, prior=Prior(spread=None), class_weight={1: 2.0, 5: 1.0}), np.array([1, 5])),
+        (make_pipeline(StandardScaler(), TunedSVC(freedom=0, standardize=False)), np.array([1.0, 2.0])),
+    ],
+    ids=["MarginSVC", "objects", "numbers", "pipeline"],
+)
+def test_models_and_labels_of_any_kind(estimator, labels, tmp_path):
+    estimator.fit(PROBLEM.X, labels[(PROBLEM.y > 0).astype(int)])
+    save_model(estimator, tmp_path / "any")
+    loaded = load_model(tmp_path / "any")
+    np.testing.assert_array_equal(loaded.predict(PROBLEM.X), estimator.predict(PROBLEM.X))
+    np.testing.assert_array_equal(loaded.decision_function(PROBLEM.X), estimator.decision_function(PROBLEM.X))
+    assert loaded.classes_.dtype == estimator.classes_.dtype
+
+
+def test_every_criterion_and_search_can_be_a_parameter(tmp_path):
+    for criterion in map(as_criterion, criterion_names()):
+        for search in SEARCHES.values():
+            save_model(TunedSVC(criterion=criterion, search=search()), tmp_path / "parameters")
+            loaded = load_model(tmp_path / "parameters")
+            assert vars(loaded.criterion) == vars(criterion)
+            assert loaded.search == search()
+
+
+def test_pickles_hold_no_square_matrices(model, tmp_path):
+    problem = zoo.blobs(300, 2)
+    large = TunedSVC(freedom=0, random_state=0).fit(problem.X, problem.y)
+    before = large.predict_proba(problem.X)
+    joblib.dump(large, tmp_path / "model.joblib")
+    assert (tmp_path / "model.joblib").stat().st_size < 60_000  # one 300×300 matrix is 720,000
+    np.testing.assert_array_equal(joblib.load(tmp_path / "model.joblib").predict_proba(problem.X), before)
+    assert "posteriors" not in pickle.loads(pickle.dumps(large)).models_[0].__dict__
+
+
+def test_no_change_of_a_single_bit_goes_unnoticed(path, full):
+    content = path.read_bytes()
+    beginning = content.index(b"PK")  # all of both lines, and places everywhere else
+    places = {*range(8 * beginning), *np.random.default_rng(0).integers(0, 8 * len(content), 20_000 if full else 400)}
+    for place in sorted(int(place) for place in places):
+        changed = bytearray(content)
+        changed[place // 8] ^= 1 << place % 8
+        path.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            load_model(path)
+
+
+def test_parts_of_a_file_are_refused(path):
+    content = path.read_bytes()
+    for size in [*range(0, 200, 7), *np.linspace(200, len(content) - 1, 20).astype(int)]:
+        path.write_bytes(content[:size])
+        with pytest.raises(ModelFileError):
+            load_model(path)
+    path.write_bytes(content + b"\n")
+    with pytest.raises(ModelFileError, match="damaged or changed"):
+        load_model(path)
+
+
+def test_swapped_contents_are_refused(path, tmp_path):
+    save_model(MarginSVC().fit(PROBLEM.X, PROBLEM.y), tmp_path / "other")
+    first = path.read_bytes().split(b"\n")[0]
+    path.write_bytes(first + b"\n" + (tmp_path / "other").read_bytes().partition(b"\n")[2])
+    with pytest.raises(ModelFileError, match="damaged or changed since it was saved"):
+        load_model(path)
+
+
+class Foreign:
+    """A type of someone else; made known to whoever builds one."""
+
+    built = 0
+
+    def __setstate__(self, state):
+        Foreign.built += 1
+
+
+class OwnCriterion(EPLeaveOneOut):
+    """A criterion of a user."""
+
+
+def test_foreign_types_are_refused_even_if_the_digest_fits(path, model):
+    injected = pickle.loads(pickle.dumps(model))
+    injected.hyperparameters_ = Foreign()
+    injected.hyperparameters_.x = 1
+    write(path, skops.io.dumps(injected))
+    with pytest.raises(ModelFileError, match=r"holds types that no model of marginwise has: \S*Foreign"):
+        load_model(path)
+    assert Foreign.built == 0
+    # a type of the package that is no part of a model, renamed in the archive
+    renamed = _edited(archive_of(path), "Foreign", "InvalidInputError", __name__, "marginwise.errors")
+    write(path, renamed)
+    with pytest.raises(ModelFileError, match="no model of marginwise has"):
+        load_model(path)
+
+
+def _edited(archive: bytes, *pairs: str) -> bytes:
+    """Return the archive with names in its schema replaced."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "schema.json":
+                text = content.decode()
+                for before, after in zip(pairs[::2], pairs[1::2], strict=True):
+                    text = text.replace(json.dumps(before), json.dumps(after))
+                content = text.encode()
+            new.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_contents_that_make_no_sense_are_refused(path):
+    archive = archive_of(path)
+    for wrong in (b"", b"nonsense", _edited(archive, "DictNode", "ListNode"), _edited(archive, "values", "value")):
+        write(path, wrong)
+        with pytest.raises(ModelFileError, match="does not hold a model"):
+            load_model(path)
+    write(path, skops.io.dumps([1, 2, 3]))
+    with pytest.raises(ModelFileError, match="holds a list, which is no model"):
+        load_model(path)
+    write(path, skops.io.dumps(LogisticRegression()))
+    with pytest.raises(ModelFileError, match="holds a LogisticRegression, which is no model of marginwise"):
+        load_model(path)
+
+
+def test_later_formats_say_what_to_do(path):
+    write(path, archive_of(path), FORMAT + 1)
+    with pytest.raises(ModelFileError, match="a newer marginwise"):
+        load_model(path)
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="a file that save_model wrote"):
+        load_model(tmp_path / "missing")
+    (tmp_path / "pickle").write_bytes(pickle.dumps(1))
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load_model(tmp_path / "pickle")
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path):
+    foreign = TunedSVC(criterion=OwnCriterion())
+    with pytest.raises(InvalidInputError, match=r"OwnCriterion.*load_model trusts no others"):
+        save_model(foreign, tmp_path / "model")
+    with pytest.raises(InvalidInputError, match="model is 'dict'"):
+        save_model({}, tmp_path / "model")
+    with pytest.raises(InvalidInputError, match="no part of marginwise"):
+        save_model(LogisticRegression(), tmp_path / "model")
+    with pytest.raises(MarginwiseError, match="cannot store"):
+        save_model(TunedSVC(class_weight=(number for number in "12")), tmp_path / "model")
+    with pytest.raises(InvalidInputError, match="a directory that exists"):
+        save_model(TunedSVC(), tmp_path / "nowhere" / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_save_leaves_the_old_file(path, model, monkeypatch):
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("marginwise.saving.os.replace", fail)
+    with pytest.raises(OSError, match="no space left"):
+        save_model(model, path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_missing_skops_is_named(path, model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    for action in (lambda: save_model(model, path), lambda: load_model(path)):
+        with pytest.raises(MarginwiseError, match=r"pip install marginwise\[saving\]"):
+            action()
+
+
+def test_parameters_younger_than_the_file_have_their_defaults(model):
+    state = dict(model.__getstate__())
+    del state["standardize"], state["max_evaluations"]
+    older = TunedSVC.__new__(TunedSVC)
+    older.__setstate__(state)
+    assert older.get_params() == model.get_params()
+    assert repr(older) == repr(model)
+
+
+@pytest.mark.parametrize("stored", sorted(STORED.glob("*.skops")), ids=lambda path: path.stem)
+def test_models_saved_by_earlier_versions_predict_as_they_did(stored):
+    """The files were written by ``stored/make.py`` of their version, with what the models predicted then."""
+    model = load_model(stored)
+    expected = json.loads(stored.with_suffix(".json").read_text())
+    X = np.array(expected["X"])
+    assert model.predict(X).tolist() == expected["predict"]
+    np.testing.assert_allclose(model.predict_proba(X), expected["predict_proba"], atol=1e-9)
+    np.testing.assert_allclose(model.decision_function(X), expected["decision_function"], rtol=1e-7, atol=1e-9)
+    assert model.hyperparameters_ == Hyperparameters.from_values(expected["hyperparameters"])
+    assert isinstance(model.models_[0], BinaryModel)
+    assert len(model.trace_) > 1
+    assert repr(model)
+
+
+def test_there_are_stored_models():
+    assert list(STORED.glob("*.skops"))

@@ -1,0 +1,246 @@
+"""Run a study: claim a trial, have it run, write its row; again until nothing is left."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+from marginwise.errors import MarginwiseError
+from marginwise.study.declare import Plan, Trial
+from marginwise.study.methods import Result, run_trial, settings_of
+from marginwise.study.owners import Owner
+from marginwise.study.progress import Progress, show_progress
+from marginwise.study.store import LEASE, Store, TrialRow, open_store
+from marginwise.study.workers import Workers, start_workers
+
+#: A trial whose worker was killed so often is a failure.
+_MOST_CRASHES = 3
+
+#: Seconds between looks at the store when all that is left is in work elsewhere.
+_POLL = 0.5
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of a study.
+
+    Attributes
+    ----------
+    total, done : int
+        Trials of the plan, and those that are finished now.
+    run : int
+        Trials finished or failed by this call.
+    failed : tuple of TrialRow
+        Those that failed; the next call tries them again.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    seconds : float
+    """
+
+    total: int
+    done: int
+    run: int
+    failed: tuple[TrialRow, ...]
+    interrupted: bool
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every trial is finished."""
+        return self.done == self.total
+
+
+def run_study(
+    plan: Plan,
+    store: Store | str,
+    *,
+    n_jobs: int = -1,
+    backend: str = "loky",
+    scheduler: str | None = None,
+    progress: bool | None = None,
+    redo: bool = False,
+) -> Summary:
+    """Run all trials of the plan that the store has no row of; failed ones are tried again.
+
+    It may be killed at any moment and called again, and several processes may call it with the same store: each
+    trial is run once, and the rows are the same whatever the order, the number of processes and the interruptions.
+
+    Parameters
+    ----------
+    plan : Plan
+    store : Store or str
+        Where the rows go, or its URL.
+    n_jobs : int
+        Processes on this machine; -1 for one on each core, 1 for none but this.
+    backend, scheduler : str
+        "loky", processes here; or "dask", the cluster whose scheduler has this address.
+    progress : bool, optional
+        Whether to show progress; by default on terminals.
+    redo : bool
+        Whether to replace rows that were made with other settings, which otherwise is an error.
+    """
+    with closing(open_store(store)) if isinstance(store, str) else nullcontext(store) as opened:
+        run = _Run(plan, opened)
+        run.settle_differences(redo)
+        with show_progress(progress, run.trials, opened.rows()) as shown, _interruptible():
+            try:
+                with start_workers(backend, n_jobs, scheduler) as workers:
+                    run.go(workers, shown)
+            except _Interrupted:
+                run.interrupted = True
+            finally:
+                opened.release(run.owner)
+        return run.summary()
+
+
+class _Run:
+    """One call of :func:`run_study` under way."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan, self.store = plan, store
+        self.trials = plan.enumerate()
+        self.owner = Owner.this_process()
+        self.begun = time.time()
+        self.fingerprints: dict[tuple[str, str], str] = {}
+        self.crashes: Counter[Trial] = Counter()
+        self.finished = 0
+        self.interrupted = False
+        self._renewed = time.monotonic()
+
+    def settle_differences(self, redo: bool) -> None:
+        """Make sure that the store holds no rows of other settings: a table must not mix them."""
+        descriptions = {}
+        rows = [row for row in self.store.rows() if row.status == "done"]
+        cells = {(trial.dataset, trial.method) for trial in [*self.trials, *(row.trial for row in rows)]}
+        for cell in sorted(cells):
+            settings = settings_of(*cell, self.plan.effort)
+            self.fingerprints[cell] = _digest(settings)
+            descriptions[self.fingerprints[cell]] = settings
+        others = [row for row in rows if row.fingerprint != self.fingerprints[row.dataset, row.method]]
+        if others and not redo:
+            row = others[0]
+            before = self.store.settings(row.fingerprint)
+            now = descriptions[self.fingerprints[row.dataset, row.method]]
+            what = "; ".join(_differences(before, now)) or "unknown settings"
+            raise MarginwiseError(
+                f"{len(others)} of {len(rows)} rows in {self.store.path} were made with other settings (the first, "
+                f"{row.method} on {row.dataset}: {what}). Take another store, or redo them (redo=True, --redo)"
+            )
+        self.store.remove(row.trial for row in others)
+        self.store.describe(descriptions)
+
+    def go(self, workers: Workers, progress: Progress) -> None:
+        """Keep the workers busy until every trial is settled, here or in another process on the same store."""
+        in_work: dict[Future[Result], Trial] = {}
+        while True:
+            self._hand_out(workers, in_work)
+            remaining = self.remaining()
+            progress.update(remaining, len(in_work), workers.capacity())
+            if in_work:
+                done, _ = wait(in_work, timeout=1.0, return_when=FIRST_COMPLETED)
+                if any(isinstance(future.exception(), BrokenExecutor) for future in done):
+                    done = set(in_work)  # all that it had is lost
+                    workers.restart()
+                for future in done:
+                    row = self._settle(in_work.pop(future), future)
+                    if row is not None:
+                        progress.finished(row)
+            elif remaining:
+                time.sleep(_POLL)  # another process has them
+            else:
+                return
+            if time.monotonic() - self._renewed > LEASE / 10:
+                self.store.renew(self.owner)
+                self._renewed = time.monotonic()
+
+    def remaining(self) -> list[Trial]:
+        """Return the trials that are neither done nor have failed in this call."""
+        settled = self.store.settled(self.begun)
+        return [trial for trial in self.trials if trial not in settled]
+
+    def summary(self) -> Summary:
+        """Return what became of it."""
+        mine = set(self.trials)
+        rows = [row for row in self.store.rows() if row.trial in mine]
+        return Summary(
+            total=len(self.trials),
+            done=sum(row.status == "done" for row in rows),
+            run=self.finished,
+            failed=tuple(row for row in rows if row.status == "failed"),
+            interrupted=self.interrupted,
+            seconds=time.time() - self.begun,
+        )
+
+    def _hand_out(self, workers: Workers, in_work: dict[Future[Result], Trial]) -> None:
+        """Claim as many trials as there are idle workers, and submit them."""
+        while len(in_work) < workers.capacity():
+            trial = self.store.claim(self.trials, self.owner, begun=self.begun)
+            if trial is None:
+                return
+            in_work[workers.submit(run_trial, trial, self.plan.effort)] = trial
+
+    def _settle(self, trial: Trial, future: Future[Result]) -> TrialRow | None:
+        """Write the row of a trial that has ended; None if it has none, because it is to be run again."""
+        error = future.exception() if future.done() else BrokenExecutor("another worker was killed")
+        if error is None:
+            row, trace = future.result()
+        else:
+            self.crashes[trial] += 1
+            if isinstance(error, BrokenExecutor) and self.crashes[trial] < _MOST_CRASHES:
+                self.store.release(self.owner, [trial])
+                return None
+            row, trace = _crashed(trial, error), None
+        row = replace(row, fingerprint=self.fingerprints[trial.dataset, trial.method])
+        self.finished += self.store.finish(row, trace, self.owner)
+        return row
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C, under a name that no search takes for its own."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C raise ``_Interrupted``, if this is the thread that hears it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise _Interrupted
+
+    previous = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _crashed(trial: Trial, error: BaseException) -> TrialRow:
+    """Return the row of a trial whose worker did not survive it."""
+    message = f"the worker that ran it was lost ({error}); memory may have run out"
+    key = (trial.dataset, trial.method, trial.number)
+    return TrialRow(*key, seed=trial.seed, status="failed", message=message, error_name=type(error).__name__)
+
+
+def _digest(settings: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _differences(before: Any, now: Any, place: str = "") -> list[str]:
+    """Return in words where two settings differ."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        return [text for key in keys for text in _differences(before.get(key), now.get(key), f"{place}{key} ")]
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [text for one, other in zip(before, now, strict=True) for text in _differences(one, other, place)]
+    return [] if before == now else [f"{place}was {before}, is {now}"]

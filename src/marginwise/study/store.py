@@ -1,0 +1,367 @@
+"""Where the rows of a study are kept: an SQLite file that several processes may share and that survives any kill.
+
+A trial is claimed before it is run, and its row is written in one transaction that also ends the claim. Nothing but
+committed rows is ever seen; what a killed process had claimed is taken over by the next that asks.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.study.declare import Trial
+from marginwise.study.owners import Owner
+
+#: Marks the file as a study ("mwst"), and the layout of its tables.
+APPLICATION, SCHEMA = 0x6D777374, 1
+
+#: Seconds for which a claim holds where nobody can see whether its process lives; it is renewed all the time.
+LEASE = 600.0
+
+#: Seconds to wait for another process that is writing.
+PATIENCE = 60.0
+
+#: Digits kept of each number of a trace.
+_DIGITS = 7
+
+_FORM = "sqlite:///FILE, or sqlite:////DIRECTORY/FILE for an absolute path"
+
+_TABLES = """
+CREATE TABLE trials (
+    dataset TEXT NOT NULL, method TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('done', 'failed')), message TEXT NOT NULL, error_name TEXT NOT NULL,
+    versions TEXT NOT NULL, seconds REAL NOT NULL, evaluations INTEGER, hyperparameters TEXT, criterion_value REAL,
+    test_error REAL, posterior_error REAL, log_loss REAL, oracle_error REAL, early_error REAL, extra TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, finished REAL NOT NULL, trace BLOB,
+    PRIMARY KEY (dataset, method, number)
+);
+CREATE TABLE claims (
+    dataset TEXT NOT NULL, method TEXT NOT NULL, number INTEGER NOT NULL,
+    host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, token TEXT NOT NULL, until REAL NOT NULL,
+    PRIMARY KEY (dataset, method, number)
+);
+CREATE TABLE settings (fingerprint TEXT PRIMARY KEY, description TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A finished or failed trial.
+
+    Attributes
+    ----------
+    dataset, method, number, seed
+        Which trial it is, and the seed of its random numbers.
+    status, message, error_name : str
+        "done" or "failed"; how the search ended, or what went wrong and the name of the error.
+    versions : dict
+        Versions of Python and of the packages that made it.
+    seconds : float
+        Time it took.
+    evaluations : int or None
+        Evaluations of the criterion.
+    hyperparameters : tuple or None
+        C, k0, koff, l_1 … l_d that were chosen.
+    criterion_value : float or None
+        The criterion there.
+    test_error : float or None
+        Fraction of wrong labels on the test set, by the SVM where there is one.
+    posterior_error, log_loss : float or None
+        Error and mean negative log-probability of the labels on the test set, by the posterior.
+    oracle_error : float or None
+        Least test error along the path of the search: an oracle, no estimate.
+    early_error : float or None
+        Test error after early stopping by a validation set.
+    extra : dict
+        Other numbers.
+    fingerprint : str
+        Digest of all settings that the row depends on.
+    """
+
+    dataset: str
+    method: str
+    number: int
+    seed: int
+    status: str
+    message: str = ""
+    error_name: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    evaluations: int | None = None
+    hyperparameters: tuple[float, ...] | None = None
+    criterion_value: float | None = None
+    test_error: float | None = None
+    posterior_error: float | None = None
+    log_loss: float | None = None
+    oracle_error: float | None = None
+    early_error: float | None = None
+    extra: dict[str, float] = field(default_factory=dict)
+    fingerprint: str = ""
+
+    @property
+    def trial(self) -> Trial:
+        """The trial that this is the row of."""
+        return Trial(self.dataset, self.method, self.number)
+
+    def __post_init__(self) -> None:
+        if self.status not in ("done", "failed"):
+            raise InvalidInputError("status", self.status, "'done' or 'failed'")
+
+
+_COLUMNS = tuple(column.name for column in fields(TrialRow))
+_AS_JSON = {"versions", "hyperparameters", "extra"}
+
+
+def open_store(url: str, *, create: bool = True, read_only: bool = False) -> Store:
+    """Return the store at ``url``: ``sqlite:///FILE``.
+
+    Parameters
+    ----------
+    url : str
+    create : bool
+        Whether a file that does not exist is made; otherwise that is an error.
+    read_only : bool
+        Whether to open it for reading only; a file that can't be written always is.
+    """
+    path = _path(url)
+    if path.is_dir() or not path.parent.is_dir():
+        what = "a file, not a directory" if path.is_dir() else f"a file in a directory that exists: {path.parent}"
+        raise InvalidInputError("store", url, what)
+    if not path.exists() and (read_only or not create):
+        raise InvalidInputError("store", url, "a study that was begun; `marginwise study run` begins one")
+    return Store(path, read_only=read_only or (path.exists() and not os.access(path, os.W_OK)))
+
+
+class Store:
+    """Rows, traces and claims in one SQLite file; open it with :func:`open_store`. Threads may share it."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path, self.read_only = path, read_only
+        self._lock = threading.RLock()
+        try:
+            self._database = _connect(path, read_only)
+        except sqlite3.DatabaseError as error:
+            raise InvalidInputError("store", str(path), f"an SQLite file that can be opened ({error})") from None
+        try:
+            self._check_or_create()
+        except BaseException:
+            self._database.close()
+            raise
+
+    @property
+    def url(self) -> str:
+        """The address of this store."""
+        return f"sqlite:///{self.path}"
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def rows(self) -> list[TrialRow]:
+        """Return all finished and failed trials, sorted by data set, method and number."""
+        query = f"SELECT {', '.join(_COLUMNS)} FROM trials ORDER BY dataset, method, number"
+        return [_to_row(values) for values in self._select(query)]
+
+    def trace(self, row: TrialRow) -> dict[str, list[float]] | None:
+        """Return the columns of the search's trace, None if there is none."""
+        query = "SELECT trace FROM trials WHERE dataset = ? AND method = ? AND number = ?"
+        found = self._select(query, (row.dataset, row.method, row.number))
+        if not found or found[0][0] is None:
+            return None
+        columns: dict[str, list[float]] = json.loads(zlib.decompress(found[0][0]))
+        return columns
+
+    def claims(self) -> dict[Trial, Owner]:
+        """Return the trials that somebody works on, or did when it was killed."""
+        found = self._select("SELECT dataset, method, number, host, pid, born, token FROM claims")
+        return {Trial(*values[:3]): Owner(*values[3:]) for values in found}
+
+    def settings(self, fingerprint: str) -> dict[str, Any]:
+        """Return the settings that have this fingerprint; empty if they are not known."""
+        found = self._select("SELECT description FROM settings WHERE fingerprint = ?", (fingerprint,))
+        return json.loads(found[0][0]) if found else {}
+
+    def describe(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
+        """Keep what the fingerprints stand for."""
+        rows = [(key, json.dumps(value, sort_keys=True)) for key, value in settings.items()]
+        with self._writing() as database:
+            database.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", rows)
+
+    def settled(self, begun: float) -> set[Trial]:
+        """Return the trials that are done, or have failed since the time ``begun``."""
+        query = "SELECT dataset, method, number FROM trials WHERE status = 'done' OR finished >= ?"
+        return {Trial(*values) for values in self._select(query, (begun,))}
+
+    def claim(self, trials: Iterable[Trial], owner: Owner, *, begun: float) -> Trial | None:
+        """Claim the first of ``trials`` that is neither done nor in work, and return it; None if there is none.
+
+        Trials that failed before the time ``begun`` are tried again.
+        """
+        with self._writing() as database:
+            settled, taken = self.settled(begun), self._taken(database)
+            free = next((trial for trial in trials if trial not in settled and trial not in taken), None)
+            if free is not None:
+                values = (*_key(free), owner.host, owner.pid, owner.born, owner.token, time.time() + LEASE)
+                database.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            return free
+
+    def renew(self, owner: Owner) -> None:
+        """Extend the lease of all that this owner has claimed."""
+        with self._writing() as database:
+            database.execute("UPDATE claims SET until = ? WHERE token = ?", (time.time() + LEASE, owner.token))
+
+    def release(self, owner: Owner, trials: Iterable[Trial] | None = None) -> None:
+        """Give up these claims of the owner, or all."""
+        with self._writing() as database:
+            if trials is None:
+                database.execute("DELETE FROM claims WHERE token = ?", (owner.token,))
+            else:
+                database.executemany(_DROP_CLAIM, [(*_key(trial), owner.token) for trial in trials])
+
+    def finish(self, row: TrialRow, trace: Mapping[str, Sequence[float]] | None, owner: Owner) -> bool:
+        """Write a row and end its claim, in one transaction; False if the claim was lost and nothing is written."""
+        with self._writing() as database:
+            ended = database.execute(_DROP_CLAIM, (*_key(row.trial), owner.token)).rowcount
+            if ended:
+                self._insert(database, row, trace)
+            return bool(ended)
+
+    def record(self, row: TrialRow, trace: Mapping[str, Sequence[float]] | None = None) -> None:
+        """Write a row that nobody has claimed, in the place of any other of the same trial."""
+        with self._writing() as database:
+            self._insert(database, row, trace)
+
+    def remove(self, trials: Iterable[Trial]) -> None:
+        """Forget the rows of these trials."""
+        with self._writing() as database:
+            database.executemany(
+                "DELETE FROM trials WHERE dataset = ? AND method = ? AND number = ?", [_key(trial) for trial in trials]
+            )
+
+    def _insert(self, database: sqlite3.Connection, row: TrialRow, trace: Mapping[str, Sequence[float]] | None) -> None:
+        values = {key: json.dumps(value) if key in _AS_JSON else value for key, value in asdict(row).items()}
+        if row.hyperparameters is None:
+            values["hyperparameters"] = None
+        values |= {"finished": time.time(), "trace": None if trace is None else _packed(trace)}
+        names, places = ", ".join(values), ", ".join("?" * len(values))
+        database.execute(f"INSERT OR REPLACE INTO trials ({names}) VALUES ({places})", tuple(values.values()))
+
+    def _taken(self, database: sqlite3.Connection) -> set[Trial]:
+        """Return the trials whose owners live; where that can't be seen, those whose leases have not run out."""
+        now = time.time()
+        taken, lives = set(), {}
+        for values in database.execute("SELECT dataset, method, number, host, pid, born, token, until FROM claims"):
+            owner = Owner(*values[3:7])
+            if owner not in lives:
+                lives[owner] = owner.lives()
+            if lives[owner] or (lives[owner] is None and values[7] > now):
+                taken.add(Trial(*values[:3]))
+        return taken
+
+    def _select(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection in a transaction that no other process can write beside."""
+        if self.read_only:
+            raise MarginwiseError(f"{self.path} can't be written; copy it, or make it writable")
+        with self._lock:
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                raise MarginwiseError(f"{self.path} can't be written: {error}") from None
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    def _check_or_create(self) -> None:
+        """Make the tables in a new file; refuse files of others, and of a later version."""
+        try:
+            tables = self._select("SELECT count(*) FROM sqlite_master")[0][0]
+        except sqlite3.DatabaseError as error:
+            raise InvalidInputError("store", str(self.path), f"an SQLite file ({error})") from None
+        if not tables and not self.read_only:
+            self._database.execute("PRAGMA journal_mode = WAL")
+            with self._writing() as database:
+                if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # nobody was quicker
+                    for statement in _TABLES.split(";\n"):
+                        database.execute(statement)
+                    database.execute(f"PRAGMA application_id = {APPLICATION}")
+                    database.execute(f"PRAGMA user_version = {SCHEMA}")
+        (application,), (schema,) = (self._select(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        if application != APPLICATION:
+            raise InvalidInputError(
+                "store", str(self.path), "a study of marginwise; this SQLite file is something else"
+            )
+        if schema != SCHEMA:
+            raise InvalidInputError(
+                "store",
+                str(self.path),
+                f"a study in layout {SCHEMA}; it is in {schema}: use the marginwise that made it",
+            )
+
+
+_DROP_CLAIM = "DELETE FROM claims WHERE dataset = ? AND method = ? AND number = ? AND token = ?"
+
+
+def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
+    address = path.absolute().as_uri()
+    if read_only:
+        # Without a log beside it the file is complete, and can be read even where no file may be made.
+        whole = not path.with_name(path.name + "-wal").exists()
+        address += "?mode=ro" + ("&immutable=1" if whole else "")
+    database = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    database.execute("PRAGMA synchronous = FULL")
+    return database
+
+
+def _path(url: str) -> Path:
+    scheme, separator, rest = str(url).partition(":///")
+    if not separator or scheme != "sqlite" or not rest or rest == ":memory:":
+        raise InvalidInputError("store", url, _FORM)
+    return Path(rest).expanduser()
+
+
+def _key(trial: Trial) -> tuple[str, str, int]:
+    return trial.dataset, trial.method, trial.number
+
+
+def _to_row(values: Sequence[Any]) -> TrialRow:
+    named = dict(zip(_COLUMNS, values, strict=True))
+    for key in _AS_JSON:
+        named[key] = None if named[key] is None else json.loads(named[key])
+    if named["hyperparameters"] is not None:
+        named["hyperparameters"] = tuple(named["hyperparameters"])
+    return TrialRow(**named)
+
+
+def _packed(trace: Mapping[str, Sequence[float]]) -> bytes:
+    rounded = {name: [_rounded(value) for value in column] for name, column in trace.items()}
+    return zlib.compress(json.dumps(rounded, separators=(",", ":")).encode(), 9)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else float(value)

@@ -39,9 +39,14 @@ class GridSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """scikit-learn's SVC by grid search, and a calibrated copy of it for probabilities."""
 
     def fit(self, X: Any, y: Any) -> GridSVC:
-        """Search the grid by five folds, then calibrate by five more."""
-        self.search_ = GridSearchCV(SVC(), GRID, cv=5).fit(X, y)
-        self.calibrated_ = CalibratedClassifierCV(SVC(**self.search_.best_params_), cv=5).fit(X, y)
+        """Search the grid by five folds, then calibrate by five more; by fewer where a class has fewer rows."""
+        folds = min(5, int(np.unique(y, return_counts=True)[1].min()))
+        if folds < 2:
+            raise InvalidInputError(
+                "y", "a class with one row", "at least two rows of each class, for cross-validation"
+            )
+        self.search_ = GridSearchCV(SVC(), GRID, cv=folds).fit(X, y)
+        self.calibrated_ = CalibratedClassifierCV(SVC(**self.search_.best_params_), cv=folds).fit(X, y)
         self.classes_ = self.search_.classes_
         return self
 

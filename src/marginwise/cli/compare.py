@@ -56,11 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
     table = read_table(arguments)
     require_classes(table)
 
-    from marginwise.cli.progress import counted
+    from marginwise.cli.progress import counted, start_workers
     from marginwise.comparison import contestants, run_parts, score, splits
 
     methods = contestants(arguments.criteria, arguments.peers, arguments.seed)
     rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
+    start_workers(arguments.jobs)
     parts = defaultdict(list)
     tasks = run_parts(table.X, table.y, methods, rows, arguments.jobs)
     for part in counted(tasks, len(methods) * len(rows), "fits", quiet=arguments.quiet):

@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = read_table(arguments)
     require_classes(table)
 
+    from marginwise.cli.progress import start_workers
     from marginwise.cli.summary import summarise
     from marginwise.criteria import as_criterion
     from marginwise.estimators import TunedSVC
@@ -71,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
     )
+    start_workers(arguments.jobs)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)

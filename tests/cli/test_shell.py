@@ -1,0 +1,104 @@
+"""The command line as a shell sees it: processes, signals, pipes, exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import marginwise
+from cli_tables import patients, write_csv
+from marginwise.cli import main
+
+COMMAND = [sys.executable, "-m", "marginwise"]
+posix = pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX systems")
+
+
+def start(*words: object, **options) -> subprocess.Popen:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen([*COMMAND, *map(str, words)], **pipes)
+
+
+def test_version_and_help_need_no_numerical_library() -> None:
+    blocked = (
+        "import sys; sys.modules.update(numpy=None, sklearn=None); from marginwise.cli import main; sys.exit(main())"
+    )
+    for words, part in ((["--version"], f"marginwise {marginwise.__version__}"), (["--help"], "marginwise fit")):
+        done = subprocess.run([sys.executable, "-c", blocked, *words], capture_output=True, text=True, check=True)
+        assert part in done.stdout
+        assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "compare", "datasets"])
+def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"usage: marginwise {command}")
+    assert "--json" in out
+
+
+@pytest.mark.parametrize("words", [[], ["nonsense"], ["--nonsense"], ["predict", "model-only"]])
+def test_calls_that_make_no_sense_show_the_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: marginwise")
+    assert "Traceback" not in err
+
+
+@posix
+def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> None:
+    model = tmp_path / "m.skops"
+    content = write_csv(tmp_path / "t.csv", patients()).read_text()
+    files = ["--model", model, "--report", tmp_path / "r.html", "--freedom", 0]
+    with start("fit", "-", "-t", "ill", "--drop", "id", *files, stdin=subprocess.PIPE) as fit:
+        out, err = fit.communicate(content, timeout=100)
+    assert (fit.returncode, err) == (0, "")
+    assert "60 rows" in out
+    write_csv(tmp_path / "many.csv", patients() * 200)
+    with start("predict", model, tmp_path / "many.csv", "--proba", "--quiet") as predict:
+        assert predict.stdout.readline() == "prediction,p(no),p(yes)\n"
+        predict.stdout.close()
+        assert predict.stderr.read() == ""
+    assert predict.returncode == 128 + 13
+
+
+@posix
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_interruption_ends_at_once_and_leaves_nothing(tmp_path: Path, jobs: int) -> None:
+    write_csv(tmp_path / "t.csv", patients(800))
+    folder_before = sorted(tmp_path.iterdir())
+    words = ["fit", tmp_path / "t.csv", "-t", "ill", "--drop", "id", "--criterion", "cross-validation-log-loss"]
+    outputs = ["--model", tmp_path / "m.skops", "--report", tmp_path / "r.html", "--jobs", jobs]
+    with start(*words, *outputs, start_new_session=True) as fit:
+        time.sleep(2 + 2 * jobs)  # well into the search, which takes minutes
+        os.killpg(fit.pid, signal.SIGINT)  # as a terminal does
+        out, err = fit.communicate(timeout=20)
+    assert fit.returncode == 130
+    assert out == ""
+    assert err.splitlines()[-1] == "marginwise fit: interrupted"
+    assert "Traceback" not in err
+    assert sorted(tmp_path.iterdir()) == folder_before
+
+
+@posix
+def test_full_disk_is_a_failure_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    assert main(["datasets", "crabs", "--output", "/dev/full"]) == 1
+    err = capsys.readouterr().err
+    assert err == "marginwise datasets: error: output: No space left on device\n"
+
+
+def test_what_is_not_installed_is_named_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = write_csv(tmp_path / "t.csv", patients())
+    monkeypatch.setattr("marginwise.cli.fit.find_spec", lambda name: None)
+    assert main(["fit", str(table)]) == 1
+    assert "needs skops (pip install 'marginwise[saving]'); --no-files does without" in capsys.readouterr().err

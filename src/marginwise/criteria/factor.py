@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-Array = npt.NDArray[np.float64]
+from marginwise._jit import compiled_vector
+from marginwise.inference.gaussian import inverse_triangle, mirrored
 
-#: Columns mirrored at a time; a block of them and its mirror image fit the cache.
-_BLOCK = 128
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,26 +37,20 @@ class Factor:
         return lapack.dpotrs(self.lower, right, lower=1)[0] if self.lower.size else right.copy()
 
     @cached_property
-    def inverse_lower(self) -> Array:
-        """L⁻¹, with zeros above its diagonal; A⁻¹ = L⁻ᵀL⁻¹."""
-        return np.tril(lapack.dtrtri(self.lower, lower=1)[0]) if self.lower.size else self.lower.copy()
+    def _inverse_lower(self) -> Array:
+        """L⁻¹, with anything above its diagonal."""
+        return inverse_triangle(self.lower)
 
     @property
     def inverse_diagonal(self) -> Array:
-        """The diagonal of A⁻¹, at half the cost of the whole."""
-        return np.einsum("ij,ij->j", self.inverse_lower, self.inverse_lower)
+        """The diagonal of A⁻¹ = L⁻ᵀL⁻¹, at half the cost of the whole."""
+        return _squared_columns(self._inverse_lower) if self.lower.size else np.empty(0)
 
     def inverse(self) -> Array:
         """Return A⁻¹, both triangles."""
         if not self.lower.size:
             return self.lower.copy()
-        inverse = lapack.dlauum(self.inverse_lower, lower=1)[0]
-        for start in range(0, len(inverse), _BLOCK):
-            stop = start + _BLOCK
-            corner = inverse[start:stop, start:stop]
-            corner[...] = np.tril(corner) + np.tril(corner, -1).T
-            inverse[start:stop, stop:] = inverse[stop:, start:stop].T
-        return inverse.T  # the same matrix, by rows
+        return mirrored(lapack.dlauum(self._inverse_lower, lower=1)[0]).T  # the same matrix, by rows
 
 
 def factorise(matrix: Array) -> Factor | None:
@@ -69,3 +63,14 @@ def factorise(matrix: Array) -> Factor | None:
     norm = float(np.abs(matrix).sum(axis=0).max())
     lower, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     return None if failed or not np.isfinite(norm) else Factor(lower, norm)
+
+
+@compiled_vector
+def _squared_columns(lower: Array) -> Array:
+    """Return the sums of squares down the columns of a lower triangle in Fortran order."""
+    n = len(lower)
+    sums = np.zeros(n)
+    for j in range(n):
+        for i in range(j, n):
+            sums[j] += lower[i, j] * lower[i, j]
+    return sums

@@ -89,7 +89,7 @@ def site_gaussian(gram: Array, tau: Array, nu: Array) -> SiteGaussian | None:
         if failed:
             return None
         log_det = 2.0 * float(np.log(factor.diagonal()).sum())
-        covariance, _ = lapack.dlauum(_inverse_triangle(factor), lower=1, overwrite_c=1)
+        covariance, _ = lapack.dlauum(inverse_triangle(factor), lower=1, overwrite_c=1)
         free = covariance.diagonal().copy()
         variance = _to_covariance(covariance, gram, root)
     else:  # some likelihoods are not log-concave: no square root, Σ = K(I + TK)⁻¹
@@ -141,7 +141,7 @@ def mirrored(lower: Array) -> Array:
     return full
 
 
-def _inverse_triangle(L: Array) -> Array:
+def inverse_triangle(L: Array) -> Array:
     """Return the inverse of a lower triangle; what stands above the diagonal is neither read nor cleared."""
     n = len(L)
     if n <= _LEAF:
@@ -149,8 +149,8 @@ def _inverse_triangle(L: Array) -> Array:
         return inverse
     half = n // 2
     inverse = np.empty((n, n), order="F")
-    inverse[:half, :half] = upper = _inverse_triangle(L[:half, :half])
-    inverse[half:, half:] = lower = _inverse_triangle(L[half:, half:])
+    inverse[:half, :half] = upper = inverse_triangle(L[:half, :half])
+    inverse[half:, half:] = lower = inverse_triangle(L[half:, half:])
     corner = blas.dtrmm(-1.0, upper, L[half:, :half], side=1, lower=1)
     inverse[half:, :half] = blas.dtrmm(1.0, lower, corner, lower=1, overwrite_b=1)
     return inverse

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -13,7 +12,6 @@ from marginwise.search import LineScan
 from marginwise.tuning import scan_line, tune
 from zoo import blobs
 
-mpl.use("agg")
 P = blobs(20, 2)
 
 
@@ -55,14 +53,6 @@ def test_failures_are_gaps() -> None:
     end[2] += 1
     line = between(Hyperparameters.from_vector(start), Hyperparameters.from_vector(end), toys.Cliff)
     assert np.isnan(line.values["toy-cliff"]).sum() == 5
-
-
-def test_draws_what_it_has() -> None:
-    line = between(Hyperparameters(1, 1, 0.1, [1, 1]), Hyperparameters(1, 1, 0.1, [1, 4]), toys.Hill, toys.Bowl)
-    ax = line.plot()
-    assert [drawn.get_label() for drawn in ax.get_lines()] == ["toy-hill", "toy-bowl"]
-    np.testing.assert_array_equal(ax.get_lines()[1].get_ydata(), line.values["toy-bowl"])
-    assert line.plot(ax) is ax
 
 
 def test_asks_which_criterion_is_meant() -> None:

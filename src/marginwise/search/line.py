@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Array = npt.NDArray[np.float64]
 
@@ -51,18 +48,6 @@ class LineScan:
         name = self._name(name)
         scores = self.signs[name] * self.values[name]
         return float(min(scores[0], scores[-1]) - np.nanmin(scores))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the criteria along the segment and return the axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
-        for name, values in self.values.items():
-            ax.plot(self.fractions, values, marker=".", label=name)
-        ax.set(xlabel="position between the two settings", ylabel="criterion")
-        ax.legend()
-        return ax
 
     def _name(self, name: str | None) -> str:
         if name is None and len(self.values) == 1:

@@ -1,0 +1,232 @@
+"""Displays: their numbers against slow obvious ones, and what they put on the axes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+
+import zoo
+from marginwise import TunedSVC, scan_line, tune
+from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
+from marginwise.search import Trace
+
+mpl.use("agg")
+PROBLEM = zoo.blobs(60, 2, shift=0.7)
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def model():
+    frame = pd.DataFrame(PROBLEM.X, columns=["width", "height"])
+    return TunedSVC(restarts=2, random_state=0).fit(frame, np.where(PROBLEM.y > 0, "yes", "no"))
+
+
+@pytest.fixture(scope="module")
+def iris_model():
+    X, y = load_iris(return_X_y=True)
+    return TunedSVC(freedom=0.5, random_state=0).fit(X[::3, 2:], y[::3])
+
+
+def texts(legend) -> list[str]:
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_relevances_are_averages_over_the_stack(model, iris_model):
+    for one in (model, iris_model):
+        display = RelevanceDisplay.from_estimator(one)
+        members = [(m, w) for part in one.models_ for m, w in zip(part.members, part.weights, strict=True)]
+        slow = [
+            m.hyperparameters.scales_for(2) ** -2 / (m.hyperparameters.scales_for(2) ** -2).sum() for m, _ in members
+        ]
+        weights = np.array([w for _, w in members]) / len(one.models_)
+        np.testing.assert_allclose(display.values, slow)
+        np.testing.assert_allclose(display.importances, one.feature_importances_)
+        np.testing.assert_allclose(display.spread**2, np.cov(np.array(slow).T, aweights=weights, ddof=0).diagonal())
+    display = RelevanceDisplay.from_estimator(model)
+    order = np.argsort(-display.importances)
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == [["width", "height"][a] for a in order]
+    np.testing.assert_allclose([bar.get_width() for bar in display.ax_.patches], display.importances[order])
+    assert display.figure_ is display.ax_.figure
+
+
+def test_relevances_of_many_inputs():
+    values = np.random.default_rng(0).dirichlet(np.ones(50), size=3)
+    display = RelevanceDisplay(values, np.full(3, 1 / 3), [f"x{a}" for a in range(50)]).plot(max_features=5)
+    assert len(display.ax_.patches) == 5
+    assert "45 more inputs share" in display.ax_.get_xlabel()
+    with pytest.raises(InvalidInputError, match="3, because"):
+        RelevanceDisplay(np.ones((1, 3)), np.ones(1), ["a"])
+
+
+def test_trace_shows_every_move(model):
+    display = TraceDisplay.from_estimator(model)
+    accepted = np.array([record.step.accepted for record in model.trace_])
+    values = np.array([record.point.value for record in model.trace_])
+    criterion, hyperparameters = display.axes_
+    np.testing.assert_array_equal(criterion.get_lines()[0].get_ydata(), values[accepted])
+    np.testing.assert_array_equal(criterion.get_lines()[0].get_xdata(), np.flatnonzero(accepted))
+    assert criterion.get_ylabel() == "ep-loo"
+    assert hyperparameters.get_yscale() == "log"
+    drawn = {line.get_label(): line.get_ydata() for line in hyperparameters.get_lines()}
+    np.testing.assert_allclose(drawn["$C$"], [r.hyperparameters.C for r in model.trace_ if r.step.accepted])
+    again = TraceDisplay.from_estimator(model, restart=1, ax=display.axes_)
+    assert again.axes_ == display.axes_
+
+
+def test_trace_with_errors_and_many_length_scales():
+    problem = zoo.blobs(40, 9)
+    held = (problem.X[:10], problem.y[:10])
+    tuning = tune(problem.X, problem.y, "laplace-evidence", validation=held, test=held, max_evaluations=6)
+    display = TraceDisplay(tuning.trace).plot()
+    assert len(display.axes_) == 3
+    assert texts(display.axes_[2].get_legend()) == ["test error", "validation error"]
+    assert texts(display.axes_[1].get_legend()).count("length scales") == 1
+    with pytest.raises(InvalidInputError, match="at least one evaluation"):
+        TraceDisplay(Trace(("C",)))
+
+
+def test_one_axes_is_divided():
+    ax = plt.figure().add_subplot(1, 2, 1)
+    display = ReliabilityDisplay([0.1, 0.9], [0, 1]).plot(ax)
+    assert len(display.axes_) == 2
+    assert ax not in display.figure_.axes
+    assert display.figure_ is display.axes_[1].figure
+    with pytest.raises(InvalidInputError, match="axes placed by hand"):
+        ReliabilityDisplay([0.1, 0.9], [0, 1]).plot(plt.figure().add_axes((0, 0, 1, 1)))
+    with pytest.raises(InvalidInputError, match="3 axes"):
+        ReliabilityDisplay([0.1, 0.9], [0, 1]).plot(plt.figure().subplots(3))
+
+
+def test_reliability_against_a_loop(rng):
+    p = rng.uniform(size=500) ** 2
+    p[:2] = 0.0, 1.0
+    happened, weights = rng.uniform(size=500) < p, rng.uniform(0.5, 2.0, size=500)
+    display = ReliabilityDisplay(p, happened, sample_weight=weights)
+    total = 0.0
+    for k in range(15):
+        low, high = k / 15, (k + 1) / 15
+        mine = (p >= low) & ((p < high) | (k == 14))
+        assert display.counts[k] == pytest.approx(weights[mine].sum())
+        predicted, observed = (np.average(v[mine], weights=weights[mine]) for v in (p, happened))
+        assert display.predicted[k] == pytest.approx(predicted)
+        assert display.observed[k] == pytest.approx(observed)
+        total += weights[mine].sum() * abs(predicted - observed)
+    assert display.calibration_error == pytest.approx(total / weights.sum())
+    assert display.calibration_error < 0.08  # the probabilities are true
+    z = (display.observed - display.predicted) / display.standard_error
+    assert (np.abs(z) < 3.5).all()
+    always = ReliabilityDisplay(np.full(100, 0.9), np.arange(100) < 60)
+    assert always.calibration_error == pytest.approx(0.3)
+    assert np.isnan(always.predicted).sum() == 14
+
+
+def test_reliability_of_models(model, iris_model):
+    X, y = load_iris(return_X_y=True)
+    display = ReliabilityDisplay.from_estimator(iris_model, X[1::3, 2:], y[1::3])
+    table = iris_model.predict_proba(X[1::3, 2:])
+    direct = ReliabilityDisplay(table.max(axis=1), table.argmax(axis=1) == y[1::3])
+    assert display.calibration_error == direct.calibration_error
+    assert "the predicted class" in display.axes_[1].get_xlabel()
+    frame = pd.DataFrame(PROBLEM.X, columns=["width", "height"])
+    labels = np.where(PROBLEM.y > 0, "yes", "no")
+    display = ReliabilityDisplay.from_estimator(model, frame, labels)
+    assert "class yes" in display.axes_[1].get_xlabel()
+    assert texts(display.axes_[0].get_legend()) == [f"TunedSVC, calibration error {display.calibration_error:.3f}"]
+    column = ReliabilityDisplay.from_predictions(labels, model.predict_proba(frame)[:, 1])
+    np.testing.assert_array_equal(column.counts, display.counts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"probability": [0.5, 1.2], "happened": [0, 1]}, "numbers from 0 to 1"),
+        ({"probability": [0.5], "happened": [0, 1]}, "one for each of 1 probabilities"),
+        ({"probability": [0.5], "happened": [1], "n_bins": 0}, "n_bins is 0"),
+    ],
+)
+def test_reliability_says_what_is_wrong(arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        ReliabilityDisplay(**arguments)
+    with pytest.raises(InvalidInputError, match="a column for each class"):
+        ReliabilityDisplay.from_predictions([0, 1, 2], np.ones((3, 2)) / 2)
+
+
+def test_line_between_restarts(model):
+    alone = TunedSVC(freedom=0, restarts=1, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+    display = LineDisplay.from_estimator(alone, n_points=5)
+    part, ends = alone.models_[0], [run.hyperparameters for run in alone.restarts_]
+    scan = scan_line("ep-loo", part.X, part.y, *ends, n_points=5)
+    np.testing.assert_allclose(display.scan.values["ep-loo"], scan.values["ep-loo"])
+    assert display.barriers == {"ep-loo": scan.barrier()}
+    scores = scan.values["ep-loo"]
+    np.testing.assert_allclose(display.ax_.get_lines()[0].get_ydata(), scores - max(scores[0], scores[-1]))
+    several = LineDisplay.from_estimator(alone, (1, 0), criteria=["gacv", "ep-evidence"], n_points=3)
+    assert [line.get_label().split(",")[0] for line in several.ax_.get_lines()] == ["gacv", "ep-evidence"]
+    np.testing.assert_allclose(  # smaller values of GACV are better
+        np.diff(several.ax_.get_lines()[0].get_ydata()), -np.diff(several.scan.values["gacv"])
+    )
+    with pytest.raises(InvalidInputError, match=r"two of 0 … 1, the searches there were"):
+        LineDisplay.from_estimator(alone, (0, 2))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_boundary_is_where_the_prediction_changes(model, kind):
+    frame = kind(dict(zip(["width", "height"], PROBLEM.X.T, strict=True)))
+    labels = np.where(PROBLEM.y > 0, "yes", "no")
+    display = BoundaryDisplay.from_estimator(model, frame, labels, n_points=15)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "height")
+    for i, j in ((0, 0), (3, 11), (14, 7)):
+        place = pd.DataFrame([[display.grid[0][j], display.grid[1][i]]], columns=["width", "height"])
+        np.testing.assert_allclose(display.probability[i, j], model.predict_proba(place)[0])
+    np.testing.assert_array_equal(display.points, PROBLEM.X)
+    np.testing.assert_array_equal(model.classes_[display.codes], labels)
+    assert texts(display.ax_.get_legend()) == ["no", "yes"]
+
+
+def test_boundary_of_three_classes_in_a_plane_of_four_inputs():
+    X, y = load_iris(return_X_y=True)
+    model = TunedSVC(freedom=0, random_state=0).fit(X[::3], y[::3])
+    display = BoundaryDisplay.from_estimator(model, X, features=(2, 3), n_points=10)
+    place = np.median(X, axis=0)
+    place[2], place[3] = display.grid[0][4], display.grid[1][6]
+    np.testing.assert_allclose(display.probability[6, 4], model.predict_proba([place])[0])
+    assert display.ax_.get_xlabel() == "x3"
+    assert display.points is None
+    for features in ((0, 0), (0, 4)):
+        with pytest.raises(InvalidInputError, match="two different numbers of columns"):
+            BoundaryDisplay.from_estimator(model, X, features=features)
+    with pytest.raises(InvalidInputError, match="at least two columns"):
+        BoundaryDisplay.from_estimator(model, X[:, :1])
+
+
+def test_models_that_are_not_fitted_are_refused():
+    for kind in (RelevanceDisplay, TraceDisplay, LineDisplay):
+        with pytest.raises(NotFittedError):
+            kind.from_estimator(TunedSVC())
+
+
+def test_matplotlib_is_imported_late_and_named_when_missing(monkeypatch):
+    code = "import sys, marginwise.plots; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[plots\]"):
+        ReliabilityDisplay([0.1, 0.9], [0, 1]).plot()
+    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[plots\]"):
+        RelevanceDisplay(np.ones((1, 1)), np.ones(1), ["a"]).plot()

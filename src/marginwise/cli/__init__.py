@@ -11,11 +11,11 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any, NoReturn
 
-from marginwise import __version__
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 
 #: What a shell expects: all well, it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
@@ -26,6 +26,7 @@ _COMMANDS = {
     "predict": "predict the rows of a table with a model",
     "compare": "criteria and other classifiers side by side on a table",
     "datasets": "the five benchmark data sets",
+    "study": "reproduce the study of Gold & Sollich (2003)",
 }
 
 #: Arguments of the library whose options have another name.
@@ -51,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = next((word for word in words if not word.startswith("-")), None)
     name = f"marginwise {command}" if command in _COMMANDS else "marginwise"
     try:
-        with _prompt_interrupts():
+        # A study answers Ctrl-C itself: it keeps what is finished.
+        with nullcontext() if command == "study" else _prompt_interrupts():
             arguments = _parser(command).parse_args(words)
             code: int = arguments.run(arguments)
             sys.stdout.flush()
@@ -82,7 +84,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"marginwise {__version__}")
+    parser.add_argument("--version", action="version", version=f"marginwise {version('marginwise')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, summary in _COMMANDS.items():
         own = commands.add_parser(

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import __version__
 from marginwise.cli.summary import Summary
 from marginwise.cli.text import percent
-from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
-from marginwise.page import Cell, Page
+from marginwise.page import Cell, Page, figure_style
+from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TraceDisplay
+
+#: Inputs in the figure of relevances; with more there is a table, too.
+_MOST_BARS = 20
 
 
-def fit_report(model: TunedSVC, table: Table, summary: Summary) -> Page:
+def fit_report(model: TunedSVC, summary: Summary) -> Page:
     """Return the page."""
     page = Page(f"{summary.target} in {summary.table}", f"{summary.contents}.")
+    commonest = 1 - max(summary.classes.values()) / summary.rows
     page.facts(
         [
             (percent(summary.loo_error), f"error expected on new data, ± {100 * summary.error_deviation:.1f}"),
             (f"{summary.loo_log_loss:.3f}", "log-loss expected on new data"),
-            (percent(1 - max(summary.classes.values()) / summary.rows), "error of always saying the commonest class"),
+            (percent(commonest), "error if the commonest class is always predicted"),
             (f"{summary.seconds:.1f} s", "to tune and train"),
         ]
     )
     page.notes(summary.warnings)
-    _relevances(page, model, summary)
-    _reliability(page, model, summary)
-    _search(page, model, summary)
+    mpl: Any = import_module("matplotlib")
+    with mpl.rc_context(figure_style()):
+        _add_relevances(page, model, summary)
+        _add_predictions(page, model, summary)
+        _add_search(page, model, summary)
     page.text(
-        f"marginwise {__version__}, criterion {summary.criterion}, {summary.slack} slack, seed {summary.seed}. "
-        "Error, log-loss, probabilities and confusion are of examples that were left out when they were predicted."
+        f"Made by marginwise {version('marginwise')} with criterion {summary.criterion}, {summary.slack} slack and "
+        f"seed {summary.seed}."
     )
     return page
 
@@ -46,49 +53,85 @@ def held_out(model: TunedSVC) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.i
     return probability / probability.sum(axis=1, keepdims=True), labels.argmax(axis=1)
 
 
-def _relevances(page: Page, model: TunedSVC, summary: Summary) -> None:
+def _figure(height: float) -> Any:
+    """Return an empty figure of the page's width; pyplot would keep it, and open a window on some systems."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(6.4, height))
+
+
+def _add_relevances(page: Page, model: TunedSVC, summary: Summary) -> None:
     page.heading("Which inputs matter")
     page.text(
-        "The relevance of an input is 1/l² of its length scale l, averaged over the models below and scaled to sum 1: "
+        "The relevance of an input is 1/l² of its length scale l, scaled to sum 1 and averaged over the tuned models: "
         "the shorter the length scale, the faster the prediction changes with the input."
     )
-    rows: list[list[Any]] = [[name, value] for name, value in summary.ranked()]
-    page.table(["input", "relevance"], rows, caption="Relevance of the inputs")
+    ranked = summary.ranked()
+    shown = min(len(ranked), _MOST_BARS)
+    figure = _figure(1.0 + 0.26 * shown)
+    RelevanceDisplay.from_estimator(
+        model, feature_names=list(summary.relevances), max_features=shown, ax=figure.subplots()
+    )
+    largest = ", ".join(f"{name} {value:.2f}" for name, value in ranked[:5])
+    page.figure(figure, "Relevance of the inputs, the largest first.", f"Bars; the largest are {largest}.")
+    if len(ranked) > shown:
+        rows: list[list[Any]] = [[name, value] for name, value in ranked]
+        page.table(["input", "relevance"], rows, caption="Relevance of all inputs")
 
 
-def _reliability(page: Page, model: TunedSVC, summary: Summary) -> None:
+def _add_predictions(page: Page, model: TunedSVC, summary: Summary) -> None:
     page.heading("How far to trust it")
+    page.text(
+        "Each example of the table was predicted by models that had not seen it. Where the dots are on the diagonal, "
+        "what was given the probability p happened with frequency p; bars are two standard errors."
+    )
     probability, codes = held_out(model)
-    predicted = probability.argmax(axis=1)
-    labels = list(summary.classes)
+    labels = np.array(list(summary.classes))
+    figure = _figure(4.4)
+    axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    display = ReliabilityDisplay.from_predictions(labels[codes], probability, classes=labels, n_bins=10, ax=axes)
+    page.figure(
+        figure,
+        "Reliability of the probabilities.",
+        f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
+    )
     counts = np.zeros((len(labels), len(labels)), dtype=int)
-    np.add.at(counts, (codes, predicted), 1)
-    rows: list[list[Any]] = [
-        [
-            label,
-            *(Cell(str(n), n, "good" if i == j else "bad" if n else "") for j, n in enumerate(counts[i].tolist())),
-            Cell(percent(1 - counts[i, i] / counts[i].sum()), 1 - counts[i, i] / counts[i].sum()),
-        ]
-        for i, label in enumerate(labels)
-    ]
+    np.add.at(counts, (codes, probability.argmax(axis=1)), 1)
     page.table(
         ["true class", *(f"predicted {label}" for label in labels), "error"],
-        rows,
-        caption="Confusion",
-        note="Each example was predicted by models that had not seen it.",
+        [[label, *_confusion(row, k)] for k, (label, row) in enumerate(zip(labels.tolist(), counts, strict=True))],
+        caption="Confusion: numbers of examples",
     )
 
 
-def _search(page: Page, model: TunedSVC, summary: Summary) -> None:
+def _confusion(counts: npt.NDArray[np.int_], k: int) -> list[Cell]:
+    """Return the cells of class ``k``: how often each class was predicted for it, and its error."""
+    error = float(1 - counts[k] / counts.sum())
+    tones = ["good" if j == k else "bad" if n else "" for j, n in enumerate(counts)]
+    return [
+        *(Cell(str(n), float(n), tone) for n, tone in zip(counts, tones, strict=True)),
+        Cell(percent(error), error),
+    ]
+
+
+def _add_search(page: Page, model: TunedSVC, summary: Summary) -> None:
     page.heading("How it was tuned")
     page.text(
-        "Length scales, C, k0 and koff maximise the criterion under a prior; freedom is the prior standard deviation "
-        "of the logarithms of the length scales, 0 for one that serves all inputs. Predictions are averages with these "
-        "weights. Hyperparameters are for standardised inputs."
+        "C, k0, koff and the length scales optimise the criterion under a prior, for standardised inputs. Freedom is "
+        "the prior standard deviation of the logarithms of the length scales, 0 for one that serves all inputs; "
+        "the prediction is the average of the models with these weights."
     )
     rows: list[list[Any]] = [
-        [m.separates, m.weight, m.freedom, m.C, m.k0, m.koff, m.criterion_value, m.evaluations, m.status]
+        [m.separates, Cell(f"{m.weight:.2f}", m.weight), m.freedom, m.C, m.k0, m.koff, m.criterion_value, m.evaluations]
         for m in summary.members
     ]
-    header = ["classes", "weight", "freedom", "C", "k0", "koff", summary.criterion, "evaluations", "ended"]
+    header = ["classes", "weight", "freedom", "C", "k0", "koff", summary.criterion, "evaluations"]
     page.table(header, rows, caption="Tuned models")
+    figure = _figure(4.4)
+    TraceDisplay.from_estimator(model, ax=figure.subplots(2, 1, sharex=True))
+    main = max((m for m in summary.members if m.separates == summary.members[0].separates), key=lambda m: m.weight)
+    page.figure(
+        figure,
+        f"The search of the model with the largest weight ({main.separates}); it ended: {main.status}.",
+        f"Criterion and hyperparameters over {main.evaluations} evaluations.",
+    )

@@ -74,7 +74,7 @@ class Effort:
     test_rows: int | None = None
     walk_evaluations: int = 20_000
     ascent_evaluations: int = 100
-    newton_evaluations: int = 150
+    newton_evaluations: int = 300
     optima: int = 10
 
 

@@ -125,7 +125,7 @@ class Newton:
         tuning, seconds = timed_tune(
             data,
             criterion,
-            search="quasi-newton" if criterion.smooth else "auto",
+            search="quasi-newton",
             start=first_or_random(data, trial, isotropic=self.isotropic, prior=self.prior),
             isotropic=self.isotropic,
             prior=self.prior,

@@ -1,0 +1,84 @@
+"""Studies that tests kill or let compete, run as a script: it imports once and forks, so that each takes no time.
+
+    forked_studies.py killed STORE KILLS    kill a study of real methods so often, then let it end
+    forked_studies.py shared STORE LOG N    let N processes share a study of toy methods
+
+Prints a line of JSON that says what happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from toy_methods import SMALL, chance_plan, use_chance
+
+from marginwise.study import Plan, open_store, run_study
+
+#: The methods of a killed study: walks, quasi-Newton, sampling and a grid.
+KILLED = Plan(
+    "killed",
+    ("crabs", "pima"),
+    ("le1-walk", "span-walk", "evidence-ascent", "svm-cv", "ep-loo-newton"),
+    {"le1-walk": 12, "span-walk": 12, "evidence-ascent": 2, "svm-cv": 1, "ep-loo-newton": 9},
+    effort=SMALL,
+)
+
+
+def forked(function) -> int:
+    """Run a function in a forked process; return its number."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        function()
+    except BaseException as error:
+        print(error, file=sys.stderr, flush=True)
+        os._exit(1)
+    os._exit(0)
+
+
+def ended_well(pid: int) -> bool:
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def kill_and_resume(url: str, kills: int) -> dict:
+    chance = random.Random(kills)
+    undisturbed = Path(url.removeprefix("sqlite:///")).with_name("undisturbed.sqlite")
+    run_study(KILLED, f"sqlite:///{undisturbed}", n_jobs=1)  # compiles everything before the first fork
+    counts, orphaned = [], 0
+    with open_store(url) as store:
+        for _ in range(kills):
+            goal = len(store.rows()) + chance.randint(0, 3)
+            pid = forked(lambda: run_study(KILLED, url, n_jobs=1))
+            while len(store.rows()) < goal and not os.waitpid(pid, os.WNOHANG)[0]:
+                time.sleep(1e-3)
+            time.sleep(chance.uniform(0.0, 0.1))
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            counts.append(len(store.rows()))
+            orphaned += bool(store.claims())
+    pid = forked(lambda: run_study(KILLED, url, n_jobs=1))
+    return {"counts": counts, "orphaned": orphaned, "ended": ended_well(pid)}
+
+
+def share(url: str, log: str, processes: int) -> dict:
+    use_chance(log, pause=0.01)
+    plan = chance_plan(trials=12)
+    pids = [forked(lambda: run_study(plan, url, n_jobs=1)) for _ in range(processes)]
+    return {"ended": all([ended_well(pid) for pid in pids])}
+
+
+if __name__ == "__main__":
+    kind, *arguments = sys.argv[1:]
+    if kind == "killed":
+        print(json.dumps(kill_and_resume(arguments[0], int(arguments[1]))))
+    else:
+        print(json.dumps(share(arguments[0], arguments[1], int(arguments[2]))))

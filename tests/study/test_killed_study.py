@@ -1,0 +1,82 @@
+"""Killed at random moments and resumed, or shared by several processes, a study ends with the same table."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from forked_studies import KILLED
+from toy_methods import chance_plan, table
+
+from marginwise.study import open_store
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+SCRIPT = Path(__file__).with_name("forked_studies.py")
+
+
+def run_script(*arguments: object) -> dict:
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_twenty_kills_change_nothing(tmp_path):
+    url = f"sqlite:///{tmp_path / 'killed.sqlite'}"
+    told = run_script("killed", url, 20)
+    assert told["ended"]
+    counts = told["counts"]
+    assert counts == sorted(counts)  # no finished trial is ever lost
+    assert counts[-1] < len(KILLED.enumerate())
+    assert len(set(counts)) >= 10
+    assert told["orphaned"] >= 10  # most kills fell into a trial
+    with open_store(url) as killed, open_store(f"sqlite:///{tmp_path / 'undisturbed.sqlite'}") as whole:
+        assert len(whole.rows()) == len(KILLED.enumerate())
+        assert table(killed) == table(whole)
+        assert not killed.claims()
+
+
+def test_processes_on_one_store_do_each_trial_once(tmp_path):
+    url, log = f"sqlite:///{tmp_path / 'shared.sqlite'}", tmp_path / "log"
+    assert run_script("shared", url, log, 3)["ended"]
+    lines = [line.split() for line in log.read_text().splitlines()]
+    names = [trial.name for trial in chance_plan(12).enumerate()]
+    assert Counter(name for name, _ in lines) == Counter(names)
+    assert len({pid for _, pid in lines}) == 3
+    with open_store(url) as store:
+        assert len(store.rows()) == len(names)
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    store = tmp_path / "orphans.sqlite"
+    script = (
+        "from marginwise.study import *; import os, time; from joblib.externals.loky import *\n"
+        "from marginwise.study.workers import start_workers\n"
+        "with start_workers('loky', 2, None) as workers:\n"
+        "    print(workers.submit(os.getpid).result(), flush=True)\n"
+        "    workers.submit(time.sleep, 60).result()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=store.parent)
+    worker = int(process.stdout.readline())
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    for _ in range(100):
+        if not Path(f"/proc/{worker}").exists() and sys.platform == "linux":
+            break
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the worker outlived its parent by ten seconds")

@@ -1,0 +1,233 @@
+"""The store: rows come back as they were, claims are exclusive, and a kill at any moment leaves whole rows only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.study import store as store_module
+from marginwise.study.declare import Trial
+from marginwise.study.owners import Owner
+from marginwise.study.store import TrialRow, open_store
+
+TRIALS = [Trial("crabs", "gacv-walk", number) for number in range(4)]
+ROW = TrialRow(
+    dataset="crabs",
+    method="gacv-walk",
+    number=1,
+    seed=2**32 - 1,
+    status="done",
+    message="converged",
+    versions={"numpy": "2.0"},
+    seconds=1.5,
+    evaluations=70,
+    hyperparameters=(1.0, 0.1 + 0.2, 1e-4, 3.0),
+    criterion_value=-1 / 3,
+    test_error=0.1,
+    extra={"support_fraction": 0.7},
+    fingerprint="abc",
+)
+
+
+def url(path):
+    return f"sqlite:///{path / 'study.sqlite'}"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(url(tmp_path)) as opened:
+        yield opened
+
+
+def dead_process() -> Owner:
+    """Return an owner whose process has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return replace(Owner.this_process(), pid=process.pid, token="dead")
+
+
+def test_rows_come_back_as_they_were_and_in_order(store, tmp_path):
+    failed = TrialRow("crabs", "gacv-walk", 0, 1, "failed", message="no luck", error_name="ArithmeticError")
+    other = TrialRow("crabs", "a-method", 7, 1, "done")
+    for row in (ROW, other, failed):
+        store.record(row)
+    assert store.rows() == [other, failed, ROW]
+    with open_store(url(tmp_path), create=False, read_only=True) as again:
+        assert again.rows() == [other, failed, ROW]
+
+
+def test_traces_come_back_to_seven_digits(store):
+    rng = np.random.default_rng(0)
+    trace = {"value": rng.normal(size=50).tolist(), "test_error": [float("nan"), 0.0]}
+    store.record(ROW, trace)
+    found = store.trace(ROW)
+    np.testing.assert_allclose(found["value"], trace["value"], rtol=1e-6)
+    np.testing.assert_array_equal(found["test_error"], trace["test_error"])
+    assert store.trace(replace(ROW, number=2)) is None
+
+
+def test_a_row_is_done_or_failed():
+    with pytest.raises(InvalidInputError, match="status is 'perhaps'"):
+        replace(ROW, status="perhaps")
+
+
+@pytest.mark.parametrize("wrong", ["study.sqlite", "postgresql:///x", "sqlite://x", "sqlite:///", "sqlite:///:memory:"])
+def test_other_addresses_are_refused(wrong):
+    with pytest.raises(InvalidInputError, match="expected sqlite:///FILE"):
+        open_store(wrong)
+
+
+def test_what_is_no_study_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="a file in a directory that exists"):
+        open_store(f"sqlite:///{tmp_path}/nowhere/study.sqlite")
+    with pytest.raises(InvalidInputError, match="not a directory"):
+        open_store(f"sqlite:///{tmp_path}")
+    with pytest.raises(InvalidInputError, match="a study that was begun"):
+        open_store(url(tmp_path), create=False)
+    text = tmp_path / "text.sqlite"
+    text.write_text("not a database, but long enough to look like one" * 30)
+    with pytest.raises(InvalidInputError, match="an SQLite file"):
+        open_store(f"sqlite:///{text}")
+    assert text.read_text().startswith("not a database")
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE things (x)")
+    database.close()
+    with pytest.raises(InvalidInputError, match="something else"):
+        open_store(f"sqlite:///{other}")
+
+
+def test_a_later_layout_is_refused(store, tmp_path):
+    store.close()
+    with sqlite3.connect(store.path) as database:
+        database.execute(f"PRAGMA user_version = {store_module.SCHEMA + 1}")
+    database.close()
+    with pytest.raises(InvalidInputError, match="use the marginwise that made it"):
+        open_store(url(tmp_path))
+
+
+def test_a_store_that_is_only_read_can_not_be_written(store, tmp_path):
+    store.record(ROW)
+    with open_store(url(tmp_path), read_only=True) as reader:
+        with pytest.raises(MarginwiseError, match="can't be written"):
+            reader.record(ROW)
+        store.record(replace(ROW, number=2))  # which the reader sees
+        assert [row.number for row in reader.rows()] == [1, 2]
+
+
+def test_a_file_without_permission_is_only_read(store, tmp_path, monkeypatch):
+    store.record(ROW)
+    store.close()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # permissions do not bind root
+    with open_store(url(tmp_path)) as reader:
+        assert reader.read_only
+        assert reader.rows() == [ROW]
+
+
+def test_a_trial_is_claimed_once_and_finished_by_its_owner_only(store, tmp_path):
+    mine, yours = Owner.this_process(), Owner.this_process()
+    with open_store(url(tmp_path)) as second:
+        assert store.claim(TRIALS, mine, begun=0.0) == TRIALS[0]
+        assert second.claim(TRIALS, yours, begun=0.0) == TRIALS[1]
+        assert not store.finish(ROW, None, mine)
+        assert store.rows() == []
+        assert second.finish(ROW, None, yours)
+        assert store.rows() == [ROW]
+        assert store.claims() == {TRIALS[0]: mine}
+        store.release(mine)
+        assert second.claim(TRIALS, yours, begun=0.0) == TRIALS[0]
+        assert [second.claim(TRIALS, yours, begun=0.0) for _ in range(3)] == [TRIALS[2], TRIALS[3], None]
+
+
+def test_failed_trials_are_tried_again_by_the_next_run_only(store):
+    owner = Owner.this_process()
+    begun = time.time()
+    failed = replace(ROW, number=0, status="failed", error_name="ArithmeticError")
+    assert store.claim(TRIALS[:1], owner, begun=begun) == TRIALS[0]
+    assert store.finish(failed, None, owner)
+    assert store.claim(TRIALS[:1], owner, begun=begun) is None
+    assert store.claim(TRIALS[:1], owner, begun=time.time() + 1.0) == TRIALS[0]
+    assert store.rows() == [failed]  # until the new row is there
+    assert store.finish(replace(ROW, number=0), None, owner)
+    assert [row.status for row in store.rows()] == ["done"]
+
+
+def test_claims_of_the_dead_are_taken_over(store):
+    me = Owner.this_process()
+    assert store.claim(TRIALS[:1], dead_process(), begun=0.0) == TRIALS[0]
+    assert store.claim(TRIALS[:1], me, begun=0.0) == TRIALS[0]
+    if sys.platform == "linux":  # a process number that is in use again
+        assert store.claim(TRIALS[1:2], replace(me, born="1", token="before"), begun=0.0) == TRIALS[1]
+        assert store.claim(TRIALS[1:2], me, begun=0.0) == TRIALS[1]
+    assert store.claim(TRIALS[:2], replace(me, token="another run"), begun=0.0) is None
+
+
+def test_claims_from_elsewhere_hold_as_long_as_their_lease(store, monkeypatch):
+    me, far = Owner.this_process(), replace(Owner.this_process(), host="far away", token="far")
+    assert far.lives() is None
+    assert store.claim(TRIALS[:1], far, begun=0.0) == TRIALS[0]
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 0.9 * store_module.LEASE)
+    assert store.claim(TRIALS[:1], me, begun=0.0) is None
+    store.renew(far)
+    monkeypatch.setattr(time, "time", lambda: now + 1.8 * store_module.LEASE)
+    assert store.claim(TRIALS[:1], me, begun=0.0) is None
+    monkeypatch.setattr(time, "time", lambda: now + 2.0 * store_module.LEASE)
+    assert store.claim(TRIALS[:1], me, begun=0.0) == TRIALS[0]
+    assert not store.finish(replace(ROW, number=0), None, far)  # it came too late
+
+
+def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, tmp_path):
+    store.record(ROW)
+    script = """
+        import os, signal, sys
+        from dataclasses import replace
+        from marginwise.study.owners import Owner
+        from marginwise.study.declare import Trial
+        from marginwise.study.store import open_store
+
+        store, owner = open_store(sys.argv[1]), Owner.this_process()
+        row = store.rows()[0]
+        assert store.claim([Trial("crabs", "gacv-walk", 2)], owner, begun=0.0)
+        store._database.execute("PRAGMA cache_size = 1")  # pages go to the file before the transaction ends
+        with store._writing() as database:
+            database.execute("DELETE FROM claims")
+            store._insert(database, replace(row, number=2), {"value": [i / 7 for i in range(100_000)]})
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    process = subprocess.run([sys.executable, "-c", textwrap.dedent(script), url(tmp_path)], check=False)
+    assert process.returncode == -signal.SIGKILL
+    assert store.path.with_name(store.path.name + "-wal").stat().st_size > 100_000
+    with open_store(url(tmp_path)) as after:
+        assert after.rows() == [ROW]
+        assert list(after.claims()) == [TRIALS[2]]
+        assert after.claim(TRIALS[2:3], Owner.this_process(), begun=0.0) == TRIALS[2]
+
+
+def test_a_log_cut_off_anywhere_holds_whole_rows_only(store, tmp_path, rng):
+    for number in range(5):
+        store.record(replace(ROW, number=number), {"value": rng.normal(size=300).tolist()})
+    log = store.path.with_name(store.path.name + "-wal")
+    size = log.stat().st_size
+    counts = set()
+    for place in sorted(rng.integers(0, size, size=25)):
+        copy = tmp_path / f"cut-{place}.sqlite"
+        shutil.copy(store.path, copy)
+        copy.with_name(copy.name + "-wal").write_bytes(log.read_bytes()[:place])
+        with open_store(f"sqlite:///{copy}") as cut:
+            rows = cut.rows()
+            assert rows == [replace(ROW, number=number) for number in range(len(rows))]
+            assert all(len(cut.trace(row)["value"]) == 300 for row in rows)
+            counts.add(len(rows))
+    assert len(counts) >= 4  # cuts fell into several rows

@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from marginwise.criteria import as_criterion
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
+from marginwise.search.progress import progress_default
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -181,7 +182,7 @@ def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], tr
     start = time.perf_counter()
     nothing = np.empty(0)
     try:
-        with warnings.catch_warnings(), threadpool_limits(1):
+        with warnings.catch_warnings(), threadpool_limits(1), progress_default(False):
             warnings.simplefilter("ignore")
             model = clone(method).fit(X[train], y[train])
             seconds = time.perf_counter() - start

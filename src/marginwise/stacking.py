@@ -20,6 +20,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
+from marginwise.search.progress import counter
 from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
@@ -95,7 +96,7 @@ def climb(
     found = [[shared.hyperparameters] * n_folds]
     columns: list[Array] = []
     rungs = (0.0, *spreads)
-    with Parallel(n_jobs=n_jobs) as parallel:
+    with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * len(rungs)) as count:
         for spread in rungs:
             under = replace(prior, spread=spread) if spread > 0 else None
             results = parallel(
@@ -105,6 +106,7 @@ def climb(
             for k, (probability, _) in enumerate(results):
                 column[folds == k] = probability
             columns.append(column)
+            count(n_folds)
             if spread > 0:
                 found.append([hyperparameters for _, hyperparameters in results])
             if len(columns) > 1 and _mean_log(columns[-1], problem) <= _mean_log(columns[-2], problem):

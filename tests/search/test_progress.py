@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 
 import toys
 from marginwise.errors import MarginwiseError
-from marginwise.search import fit_task_callback
+from marginwise.search import Record, fit_task_callback
+from marginwise.search.progress import counter, progress_default
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 
@@ -43,6 +44,21 @@ def test_draws_by_itself_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: p
     assert "evaluations" in capfd.readouterr().err
 
 
+def test_default_is_for_those_that_are_not_told(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress_default(False):
+        with progress_default(True):
+            go(random_state=0)
+            with counter(None, "folds", 4) as count:
+                count(3)
+        written = capfd.readouterr().err
+        assert "20/20" in written
+        assert "3/4" in written
+        go(random_state=0)
+        assert capfd.readouterr().err == ""
+        go(random_state=0, progress=True)
+        assert "20/20" in capfd.readouterr().err
+
+
 def test_does_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -59,7 +75,10 @@ def test_passes_steps_on_to_the_callbacks_of_an_estimator() -> None:
         def fit(self, X: Any, y: Any) -> Any:
             context = self._init_callback_context(max_subtasks=None)
             context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            self.tuning_ = go(random_state=0, callbacks=[fit_task_callback(self, context)])
+            self.tuning_ = go(
+                random_state=0,
+                callbacks=[fit_task_callback(self, context, lambda record: {"record_": record}, X=X, y=y)],
+            )
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
             return self
 
@@ -68,7 +87,7 @@ def test_passes_steps_on_to_the_callbacks_of_an_estimator() -> None:
 
         def __init__(self) -> None:
             self.begun: list[tuple[str, int]] = []
-            self.ended: list[dict[str, Any]] = []
+            self.ended: list[Record] = []
 
         def setup(self, estimator: Any, context: Any) -> None:
             pass
@@ -79,9 +98,10 @@ def test_passes_steps_on_to_the_callbacks_of_an_estimator() -> None:
         def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
             self.begun.append((context.task_name, context.task_id))
 
-        def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> bool:
+        def on_fit_task_end(self, estimator: Any, context: Any, *, X: Any, fitted_estimator: Any = None) -> bool:
+            assert X is P.X
             if context.task_name == "evaluation":
-                self.ended.append(metadata)
+                self.ended.append(fitted_estimator.record_)
             return len(self.ended) == 8
 
     watcher = Watcher()
@@ -89,6 +109,4 @@ def test_passes_steps_on_to_the_callbacks_of_an_estimator() -> None:
     assert watcher.begun == [("fit", 0), *(("evaluation", k) for k in range(8))]
     assert len(estimator.tuning_.trace) == 8
     assert "stopped by a callback" in estimator.tuning_.status.message
-    for record, told in zip(estimator.tuning_.trace, watcher.ended, strict=True):
-        assert told["hyperparameters"] == record.hyperparameters
-        assert told["accepted"] == record.step.accepted
+    assert watcher.ended == list(estimator.tuning_.trace)

@@ -56,16 +56,18 @@ def run(arguments: argparse.Namespace) -> int:
     table = read_table(arguments)
     require_classes(table)
 
-    from marginwise.cli.progress import counted, start_workers
+    from marginwise.cli.workers import start_workers
     from marginwise.comparison import contestants, run_parts, score, splits
+    from marginwise.search.progress import counter
 
     methods = contestants(arguments.criteria, arguments.peers, arguments.seed)
     rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
     start_workers(arguments.jobs)
     parts = defaultdict(list)
-    tasks = run_parts(table.X, table.y, methods, rows, arguments.jobs)
-    for part in counted(tasks, len(methods) * len(rows), "fits", quiet=arguments.quiet):
-        parts[part.method].append(part)
+    with counter(False if arguments.quiet else None, "fits", len(methods) * len(rows)) as count:
+        for part in run_parts(table.X, table.y, methods, rows, arguments.jobs):
+            parts[part.method].append(part)
+            count(1)
     scores = sorted((score(name, parts[name]) for name in methods), key=lambda s: (math.isnan(s.log_loss), s.log_loss))
     held_out = sum(len(test) for _, test in rows)
     how = f"{len(rows)} folds" if arguments.test_fraction is None else f"{held_out} of {len(table.y)} rows held out"

@@ -58,10 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     table = read_table(arguments)
     require_classes(table)
 
-    from marginwise.cli.progress import start_workers
     from marginwise.cli.summary import summarise
+    from marginwise.cli.workers import start_workers
     from marginwise.criteria import as_criterion
     from marginwise.estimators import TunedSVC
+    from marginwise.search.progress import progress_default
 
     as_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
@@ -73,8 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         random_state=arguments.seed,
     )
     start_workers(arguments.jobs)
+    show = False if arguments.quiet else None
     start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, progress_default(show):
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(table.X, table.y)
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, ConvergenceWarning)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from marginwise.errors import MarginwiseError
 from marginwise.search.driver import Callback, Run
 from marginwise.search.trace import Record
+
+_DEFAULT: ContextVar[bool | None] = ContextVar("progress", default=None)
 
 
 class Bar:
@@ -32,10 +35,39 @@ class Bar:
 
 
 @contextmanager
+def progress_default(show: bool | None) -> Iterator[None]:
+    """Draw progress, or don't, for all that runs within and is not told by an argument of its own."""
+    token = _DEFAULT.set(show)
+    try:
+        yield
+    finally:
+        _DEFAULT.reset(token)
+
+
+@contextmanager
 def progress_bar(
     show: bool | None, description: str, *, n_runs: int, max_evaluations: int | None
 ) -> Iterator[Bar | None]:
     """Yield a progress bar; None if ``show`` is False, or is None and there is no terminal or no rich."""
+    with _progress(show, "{task.fields[value]}") as progress:
+        yield None if progress is None else Bar(progress, description, n_runs, max_evaluations)
+
+
+@contextmanager
+def counter(show: bool | None, description: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that is told how many more of ``total`` tasks are done; drawn as :func:`progress_bar` is."""
+    with _progress(show) as progress:
+        if progress is None:
+            yield lambda n: None
+        else:
+            task = progress.add_task(description, total=total)
+            yield lambda n: progress.advance(task, n)
+
+
+@contextmanager
+def _progress(show: bool | None, *texts: str) -> Iterator[Any]:
+    """Yield rich's progress display, which vanishes from terminals at its end; None if there is none to be drawn."""
+    show = _DEFAULT.get() if show is None else show
     if show is False or (show is None and not sys.stderr.isatty()):
         yield None
         return
@@ -47,27 +79,28 @@ def progress_bar(
             raise MarginwiseError("progress=True needs rich (pip install rich)") from None
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.fields[value]}"), console=Console(stderr=True)) as progress:
-        yield Bar(progress, description, n_runs, max_evaluations)
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
+    columns += [TextColumn(text) for text in texts]
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=console.is_terminal) as progress:
+        yield progress
 
 
-def fit_task_callback(estimator: Any, context: Any) -> Callback:
+def fit_task_callback(
+    estimator: Any, context: Any, at: Callable[[Record], dict[str, Any] | None], **data: Any
+) -> Callback:
     """Return a callback that passes each step on to the callbacks of a scikit-learn estimator.
 
     ``context`` is the ``sklearn.callback.CallbackContext`` of the estimator's fit (scikit-learn 1.9 or
-    later), made with ``max_subtasks=None``. Each evaluation of a search is one of its tasks, with the
-    hyperparameters, value and acceptance as metadata; the search ends when a callback asks for it.
+    later), made with ``max_subtasks=None``. Each evaluation of a search is one of its tasks; the search ends when
+    a callback asks for it. ``at`` returns the attributes of an estimator fitted there, if there can be one, and is
+    called only when a callback asks for such an estimator. ``data`` are X, y and metadata of the fit.
     """
 
     def callback(record: Record) -> bool:
         task = context.subcontext(task_name="evaluation")
-        task.call_on_fit_task_begin(estimator=estimator)
-        metadata = {
-            "hyperparameters": record.hyperparameters,
-            "value": record.point.value,
-            "accepted": record.step.accepted,
-        }
-        return bool(task.call_on_fit_task_end(estimator=estimator, metadata=metadata))
+        task.call_on_fit_task_begin(estimator=estimator, **data)
+        attributes = {"reconstruction_attributes": lambda: at(record)}
+        return bool(task.call_on_fit_task_end(estimator=estimator, **data, **attributes))
 
     return callback

@@ -73,7 +73,8 @@ def share(url: str, log: str, processes: int) -> dict:
     use_chance(log, pause=0.01)
     plan = chance_plan(trials=12)
     pids = [forked(lambda: run_study(plan, url, n_jobs=1)) for _ in range(processes)]
-    return {"ended": all([ended_well(pid) for pid in pids])}
+    ended = [ended_well(pid) for pid in pids]
+    return {"ended": all(ended)}
 
 
 if __name__ == "__main__":

@@ -147,6 +147,8 @@ class _Run:
             progress.update(remaining, len(in_work), workers.capacity())
             if in_work:
                 done, _ = wait(in_work, timeout=1.0, return_when=FIRST_COMPLETED)
+                if any(future.cancelled() for future in done):
+                    raise MarginwiseError("the workers were lost; finished trials are kept: run the study again")
                 if any(isinstance(future.exception(), BrokenExecutor) for future in done):
                     done = set(in_work)  # all that it had is lost
                     workers.restart()

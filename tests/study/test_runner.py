@@ -1,0 +1,231 @@
+"""Running a study: the same rows whatever the order and the workers; failures, interruptions and other settings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+from toy_methods import SMALL, Chance, Moody, chance_plan, table
+
+from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.study import Effort, Plan, open_store, runner
+from marginwise.study.methods import METHODS
+from marginwise.study.owners import Owner
+from marginwise.study.runner import run_study
+from marginwise.study.store import TrialRow
+
+REAL = Plan("real", ("crabs",), ("gacv-walk", "evidence-ascent", "ep-loo-prior", "tuned-svc"), trials=2, effort=SMALL)
+
+
+@pytest.fixture
+def chance(monkeypatch):
+    """Put a method that takes no time in the place of those of ``chance_plan``."""
+    for name in chance_plan().methods:
+        monkeypatch.setitem(METHODS, name, Chance())
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(f"sqlite:///{tmp_path / 'study.sqlite'}") as opened:
+        yield opened
+
+
+def test_rows_do_not_depend_on_the_number_of_processes(tmp_path):
+    tables = []
+    for n_jobs in (1, 2):
+        with open_store(f"sqlite:///{tmp_path / f'{n_jobs}.sqlite'}") as store:
+            summary = run_study(REAL, store, n_jobs=n_jobs)
+            assert summary.complete
+            assert summary.run == 8
+            tables.append(table(store))
+    assert tables[0] == tables[1]
+    assert len({row["seed"] for row in tables[0]}) == 8
+
+
+@pytest.mark.usefixtures("chance")
+def test_rows_do_not_depend_on_the_order(tmp_path):
+    plan = chance_plan()
+    backwards = replace(plan, datasets=plan.datasets[::-1], methods=plan.methods[::-1])
+    tables = []
+    for number, one in enumerate((plan, backwards)):
+        with open_store(f"sqlite:///{tmp_path / f'{number}.sqlite'}") as store:
+            run_study(one, store, n_jobs=1)
+            tables.append(table(store))
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.usefixtures("chance")
+def test_a_finished_study_is_left_as_it_is_and_a_larger_one_adds_to_it(store):
+    assert run_study(chance_plan(2), store, n_jobs=1).run == 8
+    before = table(store, times=True)
+    assert run_study(chance_plan(2), store, n_jobs=1).run == 0
+    assert table(store, times=True) == before
+    summary = run_study(chance_plan(3), store.url, n_jobs=1)
+    assert (summary.run, summary.done, summary.total, summary.complete) == (4, 12, 12, True)
+    assert [row for row in table(store, times=True) if row["number"] < 2] == before
+
+
+def test_failures_have_names_and_are_tried_again(store, tmp_path, monkeypatch):
+    mood = tmp_path / "mood"
+    monkeypatch.setitem(METHODS, "gacv-walk", Chance())
+    monkeypatch.setitem(METHODS, "span-walk", Moody(str(mood)))
+    mood.touch()
+    summary = run_study(chance_plan(2), store, n_jobs=1)
+    assert (summary.run, summary.done, len(summary.failed), summary.complete) == (8, 4, 4, False)
+    assert {(row.error_name, row.message) for row in summary.failed} == {
+        ("ArithmeticError", "not today, 0"),
+        ("ArithmeticError", "not today, 1"),
+    }
+    assert all(row.test_error is None for row in summary.failed)
+    mood.unlink()
+    again = run_study(chance_plan(2), store, n_jobs=1)
+    assert (again.run, again.done, again.failed) == (4, 8, ())
+
+
+@pytest.mark.usefixtures("chance")
+def test_rows_of_other_settings_are_not_mixed_in(store, monkeypatch):
+    run_study(chance_plan(1), store, n_jobs=1)
+    before = table(store)
+    monkeypatch.setitem(METHODS, "span-walk", Chance(pause=1e-3))
+    with pytest.raises(MarginwiseError, match=r"2 of 4 rows .* span-walk on crabs: method pause was 0.0, is 0.001"):
+        run_study(chance_plan(2), store, n_jobs=1)
+    assert table(store) == before
+    summary = run_study(chance_plan(1), store, n_jobs=1, redo=True)
+    assert (summary.run, summary.done) == (2, 4)
+    other = replace(chance_plan(1), datasets=("wdbc",), effort=replace(SMALL, test_rows=40))
+    with pytest.raises(MarginwiseError, match="effort test_rows was 50, is 40"):
+        run_study(other, store, n_jobs=1)
+
+
+@dataclass(frozen=True)
+class Interrupting:
+    """Presses Ctrl-C in its third trial."""
+
+    def run(self, data, trial, effort):
+        if trial.number == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5.0)
+        return Chance().run(data, trial, effort)
+
+
+def test_ctrl_c_keeps_what_is_finished(store, monkeypatch):
+    plan = Plan("interrupted", ("crabs",), ("gacv-walk",), trials=5, effort=SMALL)
+    monkeypatch.setitem(METHODS, "gacv-walk", Interrupting())
+    handler = signal.getsignal(signal.SIGINT)
+    summary = run_study(plan, store, n_jobs=1)
+    assert (summary.interrupted, summary.run, summary.done) == (True, 2, 2)
+    assert store.claims() == {}
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+class Fragile:
+    """Workers that are lost with all they have a number of times."""
+
+    def __init__(self, losses):
+        self.losses, self.broken = losses, False
+
+    def capacity(self):
+        return 3
+
+    def submit(self, function, *arguments):
+        future = Future()
+        if self.losses:
+            self.broken = True
+            future.set_exception(BrokenExecutor("a worker was killed"))
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+    def restart(self):
+        assert self.broken
+        self.losses -= 1
+        self.broken = False
+
+
+@pytest.mark.usefixtures("chance")
+@pytest.mark.parametrize(("losses", "failed"), [(2, 0), (3, 3)])
+def test_trials_of_killed_workers_are_run_again_but_not_for_ever(store, monkeypatch, losses, failed):
+    @contextmanager
+    def fragile(*arguments):
+        yield Fragile(losses)
+
+    monkeypatch.setattr(runner, "start_workers", fragile)
+    summary = run_study(chance_plan(2), store)
+    assert len(summary.failed) == failed
+    assert summary.done == 8 - failed
+    assert {row.error_name for row in summary.failed} <= {"BrokenExecutor"}
+    assert run_study(chance_plan(2), store).complete is (failed == 0)  # they were lost again
+
+
+@pytest.mark.usefixtures("chance")
+def test_a_run_waits_for_trials_that_others_have(store):
+    plan, other = chance_plan(1), Owner.this_process()
+    theirs = store.claim(plan.enumerate(), other, begun=0.0)
+    summaries = []
+    thread = threading.Thread(target=lambda: summaries.append(run_study(plan, store, n_jobs=1)))
+    thread.start()
+    while len(store.rows()) < 3:
+        time.sleep(0.01)
+    assert thread.is_alive()
+    store.finish(TrialRow(theirs.dataset, theirs.method, theirs.number, theirs.seed, "done"), None, other)
+    thread.join(timeout=30)
+    assert (summaries[0].run, summaries[0].done) == (3, 4)
+
+
+def test_what_makes_no_sense_is_refused(store):
+    with pytest.raises(InvalidInputError, match="backend is 'threads'"):
+        run_study(REAL, store, backend="threads")
+    with pytest.raises(InvalidInputError, match="scheduler"):
+        run_study(REAL, store, scheduler="tcp://here:8786")
+    with pytest.raises(InvalidInputError, match="n_jobs is 0"):
+        run_study(REAL, store, n_jobs=0)
+    with pytest.raises(InvalidInputError, match="methods is 'alchemy'"):
+        Plan("mine", ("crabs",), ("alchemy",))
+    with pytest.raises(InvalidInputError, match="datasets is 'iris'"):
+        Plan("mine", ("iris",), ("svm-cv",))
+    with pytest.raises(InvalidInputError, match="trials is -1"):
+        Plan("mine", ("crabs",), ("svm-cv",), trials=-1)
+    assert store.claims() == {}
+
+
+def test_a_read_only_store_can_not_be_run(store, tmp_path):
+    with open_store(store.url, read_only=True) as reader, pytest.raises(MarginwiseError, match="can't be written"):
+        run_study(REAL, reader, n_jobs=1)
+
+
+def test_the_command_ends_on_ctrl_c_with_130_and_goes_on(tmp_path):
+    script = """
+        import argparse, sys
+        from marginwise.study import Effort, Plan, command
+        command.quick_plan = lambda: Plan("small", ("crabs", "pima"), ("span-walk",), 20, effort=Effort(40, 40, 20_000))
+        parser = argparse.ArgumentParser()
+        command.add_arguments(parser)
+        sys.exit(command.run(parser.parse_args(sys.argv[1:])))
+    """
+    url = f"sqlite:///{tmp_path / 'study.sqlite'}"
+    arguments = [sys.executable, "-c", textwrap.dedent(script), "--jobs", "2", "--store", url]
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    with open_store(url) as store:
+        while len(store.rows()) < 2 and process.poll() is None:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        assert "the same command continues" in out
+        assert "Traceback" not in err
+        rows = store.rows()
+        assert 2 <= len(rows) < 40
+        assert {row.status for row in rows} == {"done"}
+        assert not any("interrupted" in row.message for row in rows)
+        assert store.claims() == {}

@@ -29,11 +29,24 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: what it says, the number it is sorted by, and whether it is "good" or "bad" news."""
+    """A cell of a table.
+
+    Attributes
+    ----------
+    text : str
+        What it says.
+    value : float or None
+        The number it is sorted by; without one, its text is.
+    tone : str
+        "good", "bad" or "mixed" news, or none.
+    detail : str
+        What stands below, smaller.
+    """
 
     text: str
     value: float | None = None
     tone: str = ""
+    detail: str = ""
 
 
 Value = Cell | str | float | int | None
@@ -84,7 +97,7 @@ class Page:
         self, header: Sequence[str], rows: Iterable[Sequence[Value]], *, caption: str = "", note: str = ""
     ) -> None:
         """Add a table that is sorted by a click on a column's name. The first column names the rows."""
-        body = [[_as_cell(value) for value in row] for row in rows]
+        body = [[as_cell(value) for value in row] for row in rows]
         for row in body:
             if len(row) != len(header):
                 raise InvalidInputError(
@@ -173,7 +186,8 @@ def _labelled(caption: str) -> str:
     return f' aria-label="{escape(caption)}"' if caption else ' aria-label="Table"'
 
 
-def _as_cell(value: Value) -> Cell:
+def as_cell(value: Value) -> Cell:
+    """Return a value as a cell: numbers with four digits, what is missing as a dash."""
     if isinstance(value, Cell):
         return value
     if value is None:
@@ -197,5 +211,6 @@ def _row(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
         elif cell.text == NOTHING:
             attributes += ' data-value=""'
         tag, scope = ("th", ' scope="row"') if column == 0 else ("td", "")
-        cells.append(f"<{tag}{scope}{attributes}>{escape(cell.text)}</{tag}>")
+        detail = f"<small>{escape(cell.detail)}</small>" if cell.detail else ""
+        cells.append(f"<{tag}{scope}{attributes}>{escape(cell.text)}{detail}</{tag}>")
     return f"<tr>{''.join(cells)}</tr>"

@@ -19,6 +19,7 @@ LAYERS = [
     "priors",
     "slack",
     "kernel",
+    "lowrank",
     "problem",
     "svm",
     "inference",

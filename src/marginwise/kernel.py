@@ -40,9 +40,15 @@ def contract(G: Array, K: Array, X: Array, hyperparameters: Hyperparameters) -> 
     ``X`` that belong to it). With W = G∘(K - koff) and w = W1 the derivative for log l_a is
     [2 Σ_i w_i x_ia² - 2 Σ_i x_ia (WX)_ia]/l_a²: O(n²d) time in one matrix product, O(n²) memory.
     """
+    return contract_cross(G, K, X, X, hyperparameters)
+
+
+def contract_cross(G: Array, K: Array, A: Array, B: Array, hyperparameters: Hyperparameters) -> Array:
+    """Return Σ_ij G_ij ∂K(a_i, b_j)/∂log h, as :func:`contract` does, for any G and K = K(A, B)."""
     W = G * (K - hyperparameters.koff)
-    scaled = _scaled(X, _centre(X), hyperparameters)
-    by_input = 2.0 * (W.sum(axis=1) @ scaled**2 - np.einsum("ia,ia->a", scaled, W @ scaled))
+    centre = _centre(B)
+    a, b = _scaled(A, centre, hyperparameters), _scaled(B, centre, hyperparameters)
+    by_input = W.sum(axis=1) @ a**2 + W.sum(axis=0) @ b**2 - 2.0 * np.einsum("ia,ia->a", a, W @ b)
     if hyperparameters.is_isotropic:
         by_input = by_input.sum(keepdims=True)
     return np.concatenate([[0.0, W.sum(), hyperparameters.koff * G.sum()], by_input])

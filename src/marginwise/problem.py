@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from marginwise import kernel
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.lowrank import LowRankGram, as_blocks
 
 Array = npt.NDArray[np.float64]
 
@@ -20,11 +21,13 @@ class Problem:
     """Inputs ``X`` (n, d), labels ``y`` in {-1, +1} and positive ``weights`` (n,), all float64.
 
     A weight counts repetitions: weight 2 is the same as the row given twice. Build it with :func:`as_problem`.
+    With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows.
     """
 
     X: Array
     y: Array
     weights: Array
+    inducing: Array | None = None
 
     @property
     def n(self) -> int:
@@ -33,7 +36,15 @@ class Problem:
 
     def gram(self, hyperparameters: Hyperparameters) -> Array:
         """Return the Gram matrix of the inputs."""
+        if self.inducing is not None:
+            raise InvalidInputError("rank", len(self.inducing), "None, because this method has no low-rank form")
         return kernel.gram(self.X, hyperparameters)
+
+    def covariance(self, hyperparameters: Hyperparameters) -> Array | LowRankGram:
+        """Return the Gram matrix of the inputs, or its approximation of low rank if there are inducing inputs."""
+        if self.inducing is None:
+            return self.gram(hyperparameters)
+        return LowRankGram(as_blocks(self.X), self.inducing, hyperparameters)
 
     def penalties(self, C: float) -> Array:
         """Return C_i = C w_i, the slack penalty of each example."""
@@ -48,14 +59,23 @@ class Problem:
 
     def subset(self, rows: npt.NDArray[np.intp]) -> Problem:
         """Return the problem of these rows."""
-        return Problem(self.X[rows], self.y[rows], self.weights[rows])
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=self.weights[rows])
 
 
-def as_problem(X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Problem:
+def as_problem(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+    inducing: npt.ArrayLike | None = None,
+) -> Problem:
     """Check the arguments and return them as a :class:`Problem`, with arrays of its own."""
     inputs = check_inputs(X)
-    n = inputs.shape[0]
-    return Problem(inputs.copy(), check_labels(y, n).copy(), check_weights(sample_weight, n).copy())
+    n, d = inputs.shape
+    labels, weights = check_labels(y, n).copy(), check_weights(sample_weight, n).copy()
+    points = None if inducing is None else check_inputs(inducing, "inducing").copy()
+    if points is not None and points.shape[1] != d:
+        raise InvalidInputError("inducing", f"an array of shape {points.shape}", f"shape (m, {d}), like rows of X")
+    return Problem(inputs.copy(), labels, weights, points)
 
 
 def merge_repeated(
@@ -72,7 +92,7 @@ def merge_repeated(
     weights = np.bincount(groups, problem.weights)[groups[rows]].astype(float)
     places = np.empty(groups.max() + 1, dtype=np.intp)
     places[groups[rows]] = np.arange(len(rows))
-    return Problem(problem.X[rows], problem.y[rows], weights), rows, places[groups]
+    return replace(problem, X=problem.X[rows], y=problem.y[rows], weights=weights), rows, places[groups]
 
 
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:

@@ -90,6 +90,7 @@ def tune(
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
     sample_weight: npt.ArrayLike | None = None,
+    inducing: npt.ArrayLike | None = None,
 ) -> Tuning:
     """Move the hyperparameters until the criterion stops improving.
 
@@ -133,8 +134,10 @@ def tune(
         Whether to draw a progress bar; by default on terminals if rich is installed.
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
+    inducing : array-like of shape (m, d), optional
+        Inducing inputs, kept where they are: the Gram matrix is then of low rank, for tables with many rows.
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, inducing)
     chosen = as_criterion(criterion, slack)
     if restarts < 0:
         raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")

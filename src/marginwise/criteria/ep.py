@@ -10,6 +10,7 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.covariance import blur
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
 from marginwise.inference.likelihoods import slack_likelihood
@@ -43,8 +44,8 @@ class EPEvidence(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient."""
-        gram = problem.gram(hyperparameters)
-        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
+        gram = problem.covariance(hyperparameters)
+        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights).blurred(blur(gram))
         result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         n = float(problem.weights.sum())
         gradient = None
@@ -74,8 +75,8 @@ class EPLeaveOneOut(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the mean log-probability and its gradient."""
-        gram = problem.gram(hyperparameters)
-        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights)
+        gram = problem.covariance(hyperparameters)
+        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights).blurred(blur(gram))
         result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         info = {"sweeps": result.sweeps, "log_evidence": result.log_evidence}
         if not with_gradient:

@@ -77,6 +77,7 @@ def evaluate(
     slack: Slack | str | None = None,
     *,
     sample_weight: npt.ArrayLike | None = None,
+    inducing: npt.ArrayLike | None = None,
     state: Any = None,
 ) -> Evaluation:
     """Return a model selection criterion and its gradient in the logarithms of the hyperparameters.
@@ -93,6 +94,8 @@ def evaluate(
         "linear" or "quadratic"; by default the first that the criterion is defined for.
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
+    inducing : array-like of shape (m, d), optional
+        Inducing inputs, kept where they are: the Gram matrix is then of low rank, for tables with many rows.
     state : object, optional
         ``state`` of an evaluation near by, to start from.
 
@@ -103,4 +106,4 @@ def evaluate(
     >>> result.gradient.shape
     (4,)
     """
-    return as_criterion(criterion, slack).evaluate(as_problem(X, y, sample_weight), hyperparameters, state)
+    return as_criterion(criterion, slack).evaluate(as_problem(X, y, sample_weight, inducing), hyperparameters, state)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.contract import Posterior
+from marginwise.inference.covariance import blur
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient
 from marginwise.inference.laplace import laplace_posterior
@@ -31,6 +32,7 @@ def posterior(
     *,
     likelihood: str = "slack",
     sample_weight: npt.ArrayLike | None = None,
+    inducing: npt.ArrayLike | None = None,
     **options: Any,
 ) -> Posterior:
     """Return the distribution of the latent function given the data.
@@ -51,6 +53,8 @@ def posterior(
         labels, and "probit" or "logistic", which make it a Gaussian process classifier and don't depend on C.
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
+    inducing : array-like of shape (m, d), optional
+        Inducing inputs: the Gram matrix is then of low rank, for tables with many rows. For "ep".
     **options
         Passed on to the method: ``start`` (a posterior near by) for "ep", "variational" and "sample", ``tolerance``
         for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers.
@@ -61,7 +65,7 @@ def posterior(
     >>> result.predict_proba([[1.5]]).round(2)
     array([[0.03, 0.97]])
     """
-    problem, slack = as_problem(X, y, sample_weight), as_slack(slack)
+    problem, slack = as_problem(X, y, sample_weight, inducing), as_slack(slack)
     choose("method", method, METHODS)
     choose("likelihood", likelihood, _LIKELIHOODS)
     if method in _BY_SITES:
@@ -85,20 +89,21 @@ def site_posterior(
 ) -> GaussianPosterior:
     """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood."""
     name = _LIKELIHOODS[likelihood].format(slack.name)
-    model = as_likelihood(name, hyperparameters.C, problem.weights)
-    gram = problem.gram(hyperparameters)
+    gram = problem.covariance(hyperparameters) if method == "ep" else problem.gram(hyperparameters)
+    model = as_likelihood(name, hyperparameters.C, problem.weights).blurred(blur(gram))
     result = _BY_SITES[method](gram, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
     gradient = evidence_gradient(result, model, gram, problem, hyperparameters) / problem.weights.sum()
+    mean, variance = result.gaussian.latent_moments()
     return GaussianPosterior(
         problem=problem,
         hyperparameters=hyperparameters,
-        latent_mean=result.mean,
-        latent_variance=result.variance,
+        latent_mean=mean,
+        latent_variance=variance,
         log_evidence=result.log_evidence,
         gradient=gradient,
         status=result.status,
         diagnostics={"sweeps": result.sweeps, "residual": result.residual},
-        X=problem.X,
+        X=problem.X if problem.inducing is None else problem.inducing,
         gaussian=result.gaussian,
         likelihood=model,
     )

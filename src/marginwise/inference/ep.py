@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_steps import Moves, Point
 from marginwise.inference.likelihoods import Likelihood
 from marginwise.inference.sites import SiteApproximation, Sites
+from marginwise.lowrank import LowRankGram
 from marginwise.status import CONVERGED, Status
 
 __all__ = ["TOLERANCE", "SiteApproximation", "Sites", "run_ep"]
@@ -21,11 +23,11 @@ Array = npt.NDArray[np.float64]
 #: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.
 TOLERANCE = 1e-7
 
-#: Residuals at which Newton's method is tried at first, and at which a start is worse than none.
+#: Residuals at which Newton's method is tried where nothing else helps, and at which a start is worse than none.
 _NEAR, _FAR = 0.2, 5.0
 
-#: Updates of all sites at once before one site is updated at a time.
-_PATIENCE = 6
+#: Updates of all sites at once that do not bring the residual down by this factor, before other moves are tried.
+_PATIENCE, _SLOW = 6, 0.6
 
 #: One site at a time, this part of each update is taken, because whole ones can run in circles; every
 #: ``_CIRCLE`` sweeps it is made smaller.
@@ -33,7 +35,7 @@ _PART, _CIRCLE = 0.9, 25
 
 
 def run_ep(
-    gram: Array,
+    gram: Array | LowRankGram,
     y: Array,
     likelihood: Likelihood,
     *,
@@ -41,14 +43,19 @@ def run_ep(
     tolerance: float = TOLERANCE,
     max_sweeps: int = 500,
 ) -> SiteApproximation:
-    """Return the fixed point of expectation propagation, started from the sites of ``start`` if given."""
+    """Return the fixed point of expectation propagation, started from the sites of ``start`` if given.
+
+    Where the Gram matrix is of low rank, the likelihood must be blurred by its residual.
+    """
     moves = Moves(gram, y, likelihood)
     point = None if start is None else moves.point(start.tau, start.nu)
     if point is None or point.residual > _FAR:
         point = moves.prior()
     best = point
     sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
-    goal = _NEAR  # below it Newton's method is tried, but not at the prior, which is too far from everything
+    tolerance = max(tolerance, moves.covariance.accuracy)
+    goal = moves.covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
+    mixer = None if goal else Mixer()
     while point.residual > tolerance and sweeps < max_sweeps:
         sweeps += 1
         if point.residual < goal and point.gaussian.tau.any():
@@ -58,8 +65,10 @@ def run_ep(
                     break
                 goal = 0.5 * point.residual
         elif together < _PATIENCE:
-            moved = moves.all_at_once(point)
-            together = together + 1 if moved is not None else _PATIENCE
+            moved = moves.all_at_once(point, mixer)
+            together += _PATIENCE if moved is None else int(moved.merit > _SLOW * point.merit)
+            if together >= _PATIENCE:
+                goal = goal or _NEAR
         else:
             moved = moves.one_at_a_time(best if alone == 0 else point, _PART * 0.8 ** (alone // _CIRCLE))
             alone += 1

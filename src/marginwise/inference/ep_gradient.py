@@ -7,25 +7,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
-from marginwise._jit import compiled_vector
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.likelihoods import Likelihood, Moments
 from marginwise.inference.sites import SiteApproximation
+from marginwise.lowrank import LowRankGram
 from marginwise.problem import Problem
 
 Array = npt.NDArray[np.float64]
 
-#: Relative accuracy of the adjoint system.
+#: Relative accuracy of the adjoint system, or that of the fixed point if it is worse.
 _ACCURACY = 1e-10
 
 
 def evidence_gradient(
     result: SiteApproximation,
     likelihood: Likelihood,
-    gram: Array,
+    gram: Array | LowRankGram,
     problem: Problem,
     hyperparameters: Hyperparameters,
 ) -> Array:
@@ -36,8 +35,8 @@ def evidence_gradient(
     eq. 5.27), ∂/∂C = Σ ∂L_i/∂C + n ∂ln κ/∂C, with L_i the likelihood's ln Z or E[ln t].
     """
     gaussian = result.gaussian
-    G = _evidence_cotangent(gaussian.covariance, gaussian.dual_mean, gaussian.tau, gaussian.free)
-    gradient = kernel.contract(G, gram, problem.X, hyperparameters)
+    blur_bar = _by_variance(result.moments, gaussian.cavity_variance)
+    gradient = gaussian.contract_evidence(gram, problem.X, hyperparameters, blur_bar)
     by_c = result.moments.value_c.sum() + likelihood.log_kappa_c * likelihood.weights.sum()
     gradient[0] = hyperparameters.C * by_c
     return gradient
@@ -55,18 +54,14 @@ class LeaveOneOut(NamedTuple):
 def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> LeaveOneOut:
     """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples."""
     m, v = gaussian.cavity_mean, gaussian.cavity_variance
-    one = likelihood.unweighted(len(y))
+    one = likelihood.with_weight_one()
     right, wrong = one.tilted(m, v, y), one.tilted(m, v, -y)
     log_probability = -np.logaddexp(0.0, wrong.value - right.value)
     p_wrong = -np.expm1(log_probability)
-
-    def by_variance(moments: Moments) -> Array:  # ∂ln Z/∂v = ½(∂²ln Z/∂m² + (∂ln Z/∂m)²)
-        return 0.5 * (moments.slope**2 - moments.shrink / v)
-
     return LeaveOneOut(
         log_probability,
         p_wrong * (right.slope - wrong.slope),
-        p_wrong * (by_variance(right) - by_variance(wrong)),
+        p_wrong * (_by_variance(right, v) - _by_variance(wrong, v)),
         p_wrong * (right.value_c - wrong.value_c),
     )
 
@@ -80,7 +75,7 @@ def mean_leave_one_out(result: SiteApproximation, likelihood: Likelihood, proble
 def leave_one_out_with_gradient(
     result: SiteApproximation,
     likelihood: Likelihood,
-    gram: Array,
+    gram: Array | LowRankGram,
     problem: Problem,
     hyperparameters: Hyperparameters,
 ) -> tuple[float, Array]:
@@ -100,55 +95,28 @@ def leave_one_out_with_gradient(
     by_mean = shares * loo.by_mean * scale / free  # in units of the posterior's standard deviations from here on
     by_variance = (shares * loo.by_variance - b * shares * loo.by_mean) * (scale / free) ** 2
     right = by_variance + 0.5 * third * jacobian.correlate(by_mean)
-    tau_bar = jacobian.solve_transposed(-jacobian.correlate_squared(right), _ACCURACY)
+    accuracy = max(_ACCURACY, result.residual)
+    tau_bar = jacobian.solve_transposed(-jacobian.correlate_squared(right), accuracy)
     x_bar = by_mean - third * tau_bar
     e_bar = jacobian.correlate(x_bar)
     v_bar = by_variance - 0.5 * fourth * tau_bar + 0.5 * third * e_bar
 
-    gradient = kernel.contract(
-        _gram_cotangent(gaussian, x_bar / scale, v_bar / scale**2), gram, problem.X, hyperparameters
-    )
-    # At fixed cavities dτ/dC = -β⁻² ∂³ln Z/∂m²∂C and e = dν - μ dτ is β⁻¹ ∂²ln Z/∂m∂C.
-    moved = -(tau_bar * scale**2) @ (tilted.curvature_c / tilted.keep**2) + (e_bar * scale) @ (
-        tilted.slope_c / tilted.keep
-    )
+    # At fixed cavities dτ/dC = -β⁻² ∂³ln Z/∂m²∂C and e = dν - μ dτ is β⁻¹ ∂²ln Z/∂m∂C, and the same for the blur.
+    by_curvature, by_slope = -tau_bar * (scale / tilted.keep) ** 2, e_bar * scale / tilted.keep
+    blur_bar = shares * loo.by_variance + _moved_by_blur(gaussian, tilted, by_curvature, by_slope)
+    gradient = gaussian.contract_marginals(gram, problem.X, hyperparameters, x_bar / scale, v_bar / scale**2, blur_bar)
+    moved = by_curvature @ tilted.curvature_c + by_slope @ tilted.slope_c
     gradient[0] = hyperparameters.C * (shares @ loo.by_c + moved)
     return float(shares @ loo.log_probability), gradient
 
 
-def _gram_cotangent(gaussian: SiteGaussian, mean_bar: Array, variance_bar: Array) -> Array:
-    """Return ∂/∂K at fixed sites of a function with cotangents μ̄, σ̄² of the marginals.
-
-    With P = I - TΣ = (I + TK)⁻¹: dμ = Pᵀ dK b and dΣ = Pᵀ dK P, so that it is sym[(Pμ̄)bᵀ] + P diag(σ̄²) Pᵀ.
-    """
-    tau, sigma = gaussian.tau, gaussian.full_covariance()
-    u = mean_bar - tau * gaussian.times_covariance(mean_bar)
-    scaled = sigma * variance_bar  # Σ diag(σ̄²)
-    G = scaled @ sigma
-    G *= np.outer(tau, tau)
-    cross = tau[:, None] * scaled
-    cross += 0.5 * np.outer(u, -gaussian.dual_mean)
-    G -= cross
-    G -= cross.T
-    G[np.diag_indices_from(G)] += variance_bar
-    return G
+def _by_variance(moments: Moments, v: Array) -> Array:
+    """Return ∂ln Z/∂v = ½(∂²ln Z/∂m² + (∂ln Z/∂m)²)."""
+    return 0.5 * (moments.slope**2 - moments.shrink / v)
 
 
-@compiled_vector
-def _evidence_cotangent(covariance: Array, b: Array, tau: Array, free: Array) -> Array:
-    """Return ½(bbᵀ - W), W = T - TΣT, from the lower triangle of Σ."""
-    n = len(b)
-    G = np.empty((n, n)).T
-    block = 32  # the mirrored entries of a block stay in the cache
-    for start in range(0, n, block):
-        stop = min(start + block, n)
-        for low in range(start, n, block):
-            high = min(low + block, n)
-            for j in range(start, stop):
-                for i in range(max(low, j + 1), high):
-                    value = 0.5 * (b[i] * b[j] + tau[i] * tau[j] * covariance[i, j])
-                    G[i, j] = value
-                    G[j, i] = value
-        for j in range(start, stop):
-            G[j, j] = 0.5 * (b[j] * b[j] - tau[j] * free[j])
-    return G
+def _moved_by_blur(gaussian: SiteGaussian, tilted: Moments, by_curvature: Array, by_slope: Array) -> Array:
+    """Return the part of the blur's cotangent that comes through the sites: derivatives of ∂ln Z/∂v in m."""
+    b, curvature = tilted.slope, -tilted.shrink / gaussian.cavity_variance
+    by_slope_part = by_slope * (0.5 * tilted.third + b * curvature)
+    return by_slope_part + by_curvature * (0.5 * tilted.fourth + b * tilted.third + curvature**2)

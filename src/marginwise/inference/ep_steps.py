@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
+from marginwise.inference.covariance import Covariance, as_covariance
+from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_sequential import sweep_sites
-from marginwise.inference.gaussian import SiteGaussian, dual_mean, site_gaussian
+from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.likelihoods import Likelihood, Moments
 from marginwise.inference.sites import Sites
+from marginwise.lowrank import LowRankGram
 
 Array = npt.NDArray[np.float64]
 
@@ -26,6 +30,10 @@ _SHORTEST = 0.05
 
 #: Rounding can't hide a larger residual than this.
 _MOST_ROUNDING = 1e-2
+
+
+#: Most sites that are moved one at a time: n updates of an n×n matrix.
+_MOST_IN_TURN = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +59,20 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """The moves for one Gram matrix, labels and likelihood."""
+    """The moves for one Gram matrix, dense or of low rank, labels and likelihood."""
 
-    gram: Array
+    gram: Array | LowRankGram
     y: Array
     likelihood: Likelihood
 
+    @cached_property
+    def covariance(self) -> Covariance:
+        """What the moves ask of the Gram matrix."""
+        return as_covariance(self.gram)
+
     def point(self, tau: Array, nu: Array) -> Point | None:
         """Return the point of these sites, or None if their Gaussian can't be had."""
-        gaussian = site_gaussian(self.gram, tau, nu)
+        gaussian = self.covariance.gaussian(tau, nu)
         if gaussian is None:
             return None
         v, variance = gaussian.cavity_variance, gaussian.variance
@@ -72,7 +85,7 @@ class Moves:
             return None
         residual = max(float(np.abs(shift).max()), float(np.abs(spread).max()))
         # Σ is known to a relative error of about ε K_ii/Σ_ii, and with it the mean Σν.
-        lost = float((self.gram.diagonal() / variance).max() * (1.0 + scale.max() * np.linalg.norm(nu)))
+        lost = float((self.covariance.diagonal / variance).max() * (1.0 + scale.max() * np.linalg.norm(nu)))
         return Point(gaussian, tilted, matched, residual, merit, min(10.0 * _EPSILON * lost, _MOST_ROUNDING))
 
     def prior(self) -> Point:
@@ -83,8 +96,8 @@ class Moves:
             raise InvalidInputError("gram", "without a positive diagonal", "a covariance matrix")
         return point
 
-    def all_at_once(self, point: Point) -> Point | None:
-        """Return the point after an update of all sites from the same cavities.
+    def all_at_once(self, point: Point, mixer: Mixer | None = None) -> Point | None:
+        """Return the point after an update of all sites from the same cavities, mixed with earlier ones if asked for.
 
         Each site corrects the mean as if it were the only one, and n corrections at once can lead far beyond. So the
         means are relaxed first, at fixed cavity variances v: b = K⁻¹μ solves b = ∂ln Z/∂m at m = (K - v)b, and
@@ -93,15 +106,20 @@ class Moves:
         v, b, matched = point.gaussian.cavity_variance, point.gaussian.dual_mean, point.matched
         scale = np.sqrt(v)
         error = _root_mean_square(scale * (point.tilted.slope - b))
+        if mixer is not None:
+            if error < _RELAXED:
+                sites = Sites(point.gaussian.tau, point.gaussian.nu)
+                return self.point(*mixer.mix(sites, matched, point.gaussian.variance))
+            mixer.forget()
         for _ in range(_ROUNDS):
             if error < _RELAXED:
                 break
-            step = dual_mean(self.gram, *matched) - b
+            step = self.covariance.dual_mean(*matched) - b
             part, previous = 2.0, error
             while part > _SHORTEST and not error < (1.0 - 0.3 * part) * previous:
                 part *= 0.5
                 new = b + part * step
-                tilted, matched = self._match(self.gram @ new - v * new, v)
+                tilted, matched = self._match(self.covariance.times(new) - v * new, v)
                 error = _root_mean_square(scale * (tilted.slope - new))
             b = new
         return self.point(*matched)
@@ -125,8 +143,15 @@ class Moves:
         return moved if moved is not None and moved.merit < 0.7 * point.merit else None
 
     def one_at_a_time(self, point: Point, part: float) -> Point | None:
-        """Return the point after this part of an update of each site in turn."""
+        """Return the point after this part of an update of each site in turn.
+
+        Where there are too many sites for that, all move at once, each by a third of that part.
+        """
         gaussian = point.gaussian
+        if len(self.y) > _MOST_IN_TURN:
+            short = part / 3.0
+            tau = gaussian.tau + short * (point.matched.tau - gaussian.tau)
+            return self.point(tau, gaussian.nu + short * (point.matched.nu - gaussian.nu))
         tau, nu = gaussian.tau.copy(), gaussian.nu.copy()
         sweep_sites(gaussian.full_covariance(), gaussian.mean.copy(), tau, nu, self.y, self.likelihood, part)
         return self.point(tau, nu)

@@ -6,14 +6,20 @@ With B = I + T^½KT^½ = LLᵀ (Rasmussen & Williams 2006, eq. 3.26), Σ_ij = -(
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, lapack, solve
 
+from marginwise import kernel
 from marginwise._jit import compiled, compiled_vector
 from marginwise._memory import keep_freed_blocks
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.cotangents import evidence_cotangent, marginals_cotangent
 
 Array = npt.NDArray[np.float64]
 
@@ -30,15 +36,13 @@ _LEAF = 80
 
 
 @dataclass(frozen=True, eq=False)
-class SiteGaussian:
-    """The Gaussian of the sites (τ, ν) over the prior N(0, K).
+class SiteGaussian(ABC):
+    """The Gaussian of the sites (τ, ν) over the prior N(0, K), its covariance Σ = (K⁻¹ + T)⁻¹.
 
     Attributes
     ----------
     tau, nu : arrays of shape (n,)
         Site parameters: point i contributes the factor exp(-½τ_iθ_i² + ν_iθ_i).
-    covariance : array of shape (n, n)
-        Σ = (K⁻¹ + T)⁻¹; only the lower triangle is filled, in Fortran order.
     mean, variance : arrays of shape (n,)
         μ = Σν and the diagonal of Σ.
     dual_mean : array of shape (n,)
@@ -53,7 +57,6 @@ class SiteGaussian:
 
     tau: Array
     nu: Array
-    covariance: Array
     mean: Array
     variance: Array
     dual_mean: Array
@@ -62,24 +65,95 @@ class SiteGaussian:
     cavity_variance: Array
     log_det: float
 
+    def latent_moments(self) -> tuple[Array, Array]:
+        """Return mean and variance of the latent values: the values that the sites belong to, and their blur."""
+        return self.mean, self.variance
+
+    @abstractmethod
     def times_covariance(self, x: Array) -> Array:
         """Return Σx."""
-        return blas.dsymv(1.0, self.covariance, x, lower=1)
 
+    @abstractmethod
+    def squared_product(self) -> Callable[[Array], Array]:
+        """Return the function x → (Σ∘Σ)x, ∘ the product by entries."""
+
+    @abstractmethod
     def full_covariance(self) -> Array:
         """Return Σ with both triangles filled."""
+
+    @abstractmethod
+    def predictor(self) -> tuple[Array, Array]:
+        """Return b and W: at new points the mean is k(x)ᵀb and the variance K(x, x) - k(x)ᵀWk(x).
+
+        k(x) are the covariances with the points that the Gaussian is made of.
+        """
+
+    @abstractmethod
+    def contract_evidence(self, gram: Any, X: Array, hyperparameters: Hyperparameters, blur_bar: Array) -> Array:
+        """Return the derivatives of a function with the cotangent ½(bbᵀ - W) of K, and that of the likelihood's blur.
+
+        ``gram`` is the covariance of the inputs X; derivatives are in the logarithms of the hyperparameters.
+        """
+
+    @abstractmethod
+    def contract_marginals(
+        self,
+        gram: Any,
+        X: Array,
+        hyperparameters: Hyperparameters,
+        mean_bar: Array,
+        variance_bar: Array,
+        blur_bar: Array,
+    ) -> Array:
+        """Return those of a function with these cotangents of the marginals at fixed sites, and of the blur."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGaussian(SiteGaussian):
+    """The Gaussian with ``covariance`` in memory: only the lower triangle is filled, in Fortran order."""
+
+    covariance: Array
+
+    def times_covariance(self, x: Array) -> Array:
+        return blas.dsymv(1.0, self.covariance, x, lower=1)
+
+    def squared_product(self) -> Callable[[Array], Array]:
+        squares = squared(self.covariance)
+        return lambda x: blas.dsymv(1.0, squares, x, lower=1)
+
+    def full_covariance(self) -> Array:
         return mirrored(self.covariance)
 
+    def predictor(self) -> tuple[Array, Array]:
+        """Return b = K⁻¹μ and W (Rasmussen & Williams 2006, eqs. 3.60, 3.61)."""
+        return self.dual_mean, self.precision_gain()
+
     def precision_gain(self) -> Array:
-        """Return W = (K + T⁻¹)⁻¹ = T - TΣT: predictive variances are K(x, x) - k(x)ᵀWk(x)."""
+        """Return W = (K + T⁻¹)⁻¹ = T - TΣT."""
         W = self.full_covariance()
         W *= self.tau
         W *= -self.tau[:, None]
         np.fill_diagonal(W, self.tau * self.free)
         return W
 
+    def contract_evidence(self, gram: Array, X: Array, hyperparameters: Hyperparameters, blur_bar: Array) -> Array:
+        G = evidence_cotangent(self.covariance, self.dual_mean, self.tau, self.free)
+        return kernel.contract(G, gram, X, hyperparameters)
 
-def site_gaussian(gram: Array, tau: Array, nu: Array) -> SiteGaussian | None:
+    def contract_marginals(
+        self,
+        gram: Array,
+        X: Array,
+        hyperparameters: Hyperparameters,
+        mean_bar: Array,
+        variance_bar: Array,
+        blur_bar: Array,
+    ) -> Array:
+        G = marginals_cotangent(self.full_covariance(), self.tau, self.dual_mean, mean_bar, variance_bar)
+        return kernel.contract(G, gram, X, hyperparameters)
+
+
+def site_gaussian(gram: Array, tau: Array, nu: Array) -> DenseGaussian | None:
     """Return the Gaussian of these sites, or None if its precision is not positive definite."""
     if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
         return None
@@ -107,7 +181,7 @@ def site_gaussian(gram: Array, tau: Array, nu: Array) -> SiteGaussian | None:
     mean = blas.dsymv(1.0, covariance, nu, lower=1)
     dual_mean = nu - tau * mean
     cavity_variance = variance / free
-    return SiteGaussian(
+    return DenseGaussian(
         tau=tau,
         nu=nu,
         covariance=covariance,

@@ -20,10 +20,10 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, gmres
 
-from marginwise.inference.gaussian import SiteGaussian, mirrored, squared
+from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.likelihoods import Moments
 from marginwise.inference.sites import Sites
 
@@ -35,6 +35,9 @@ _FACTOR = 3.0
 #: Krylov vectors before a system is solved by elimination instead.
 _MAX_KRYLOV = 60
 
+#: Points beyond which that would cost too much: then there is no solution.
+_MOST_ELIMINATED = 5000
+
 
 class SiteJacobian:
     """I - J for the sites of ``gaussian`` and the likelihood's moments under its cavities or marginals."""
@@ -42,20 +45,20 @@ class SiteJacobian:
     def __init__(self, gaussian: SiteGaussian, moments: Moments, *, cavities: bool) -> None:
         self._own = 1.0 if cavities else 0.0
         self.scale = np.sqrt(gaussian.variance)
-        self._covariance = gaussian.covariance
-        self._squared = squared(gaussian.covariance)
+        self._gaussian = gaussian
+        self._times_squared = gaussian.squared_product()
         ratio = self.scale / moments.keep
         self.third = moments.third * ratio**3
         self.fourth = moments.fourth * ratio**4
 
     def correlate(self, x: Array) -> Array:
         """Return R°x (Rx), R the correlation matrix."""
-        return blas.dsymv(1.0, self._covariance, x / self.scale, lower=1) / self.scale - self._own * x
+        return self._gaussian.times_covariance(x / self.scale) / self.scale - self._own * x
 
     def correlate_squared(self, x: Array) -> Array:
         """Return (R°∘R°)x, or (R∘R)x."""
         variance = self.scale**2
-        return blas.dsymv(1.0, self._squared, x / variance, lower=1) / variance - self._own * x
+        return self._times_squared(x / variance) / variance - self._own * x
 
     def moments_after(self, gaussian: SiteGaussian, sites: Sites) -> tuple[Array, Array]:
         """Return mean and variance after a change of the sites by (dτ, e), to second order.
@@ -67,7 +70,7 @@ class SiteJacobian:
         moved = gaussian.times_covariance(sites.nu - gaussian.nu - gaussian.mean * change)
         mean = gaussian.mean + moved - gaussian.times_covariance(change * moved)
         first = change - change**2 * gaussian.variance
-        return mean, gaussian.variance - blas.dsymv(1.0, self._squared, first, lower=1)
+        return mean, gaussian.variance - self._times_squared(first)
 
     def step(self, start: Sites, wanted: Sites, mean: Array, accuracy: float) -> Sites:
         """Return the sites after a step of Newton's method from ``start``, whose map leads to ``wanted``.
@@ -107,8 +110,10 @@ class SiteJacobian:
         n = len(right)
         operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
         x, failed = gmres(operator, right, rtol=accuracy, atol=0.0, restart=min(n, _MAX_KRYLOV), maxiter=1)
+        if failed and n > _MOST_ELIMINATED:
+            return np.full(n, np.nan)
         if failed:
-            R = mirrored(self._covariance) / np.outer(self.scale, self.scale)
+            R = self._gaussian.full_covariance() / np.outer(self.scale, self.scale)
             np.fill_diagonal(R, 1.0 - self._own)
             middle = self.third[:, None] * R * self.third + np.diag(self.fourth)
             matrix = np.eye(n) - 0.5 * middle @ (R * R)

@@ -67,6 +67,8 @@ class Likelihood:
         Weight 2 is the same as the point given twice.
     log_kappa, log_kappa_c : float
         ln κ(C) of eq. (lh), which the moments leave out, and its derivative; 0 for normalised likelihoods.
+    blur : array of shape (n,) or None
+        Variances b_i: the likelihood of a latent value a_i is ∫ N(θ; a_i, b_i) t(y_iθ)^w_i dθ. None is no blur.
     """
 
     kind: int
@@ -74,18 +76,33 @@ class Likelihood:
     weights: Vector
     log_kappa: float = 0.0
     log_kappa_c: float = 0.0
+    blur: Vector | None = None
 
     def tilted(self, m: Vector, v: Vector, y: Vector) -> Moments:
         """Return ln ∫ N(θ; m_i, v_i) t(y_iθ)^w_i dθ and its derivatives."""
-        return self._moments(m, v, y, True)
+        if self.blur is None:
+            return self._moments(m, v, y, True)
+        whole = v + self.blur
+        moments = self._moments(m, whole, y, True)
+        # shrink = -v ∂²ln Z/∂m² and keep = 1 - shrink are in units of the cavity's own variance.
+        own = v / whole
+        return moments._replace(shrink=moments.shrink * own, keep=moments.keep + moments.shrink * (1.0 - own))
 
     def expected(self, m: Vector, v: Vector, y: Vector) -> Moments:
         """Return ∫ N(θ; m_i, v_i) w_i ln t(y_iθ) dθ and its derivatives."""
         return self._moments(m, v, y, False)
 
     def unweighted(self, n: int) -> Likelihood:
-        """Return the same likelihood for ``n`` points of weight one."""
-        return replace(self, weights=np.ones(n))
+        """Return the same likelihood for ``n`` other points of weight one."""
+        return replace(self, weights=np.ones(n), blur=None)
+
+    def with_weight_one(self) -> Likelihood:
+        """Return the same likelihood for the same points, each counted once."""
+        return replace(self, weights=np.ones_like(self.weights))
+
+    def blurred(self, blur: Vector | None) -> Likelihood:
+        """Return the same likelihood blurred by these variances."""
+        return replace(self, blur=blur)
 
     def _moments(self, m: Vector, v: Vector, y: Vector, tilted: bool) -> Moments:
         out = np.empty((9, len(m)))

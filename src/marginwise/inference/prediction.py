@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,8 @@ from marginwise import kernel
 from marginwise.errors import NotConvergedError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.contract import Posterior
-from marginwise.inference.gaussian import SiteGaussian, site_gaussian
+from marginwise.inference.covariance import as_covariance
+from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.likelihoods import Likelihood
 from marginwise.inference.sites import Sites
 from marginwise.problem import Problem, check_inputs
@@ -29,7 +31,7 @@ class GaussianPosterior(Posterior):
     Attributes
     ----------
     X : array of shape (m, d)
-        Points of the sites: the training inputs, or the distinct ones among them.
+        Points of the sites: the training inputs, the distinct ones among them, or the inducing inputs.
     gaussian : SiteGaussian
         The approximation at these points.
     likelihood : Likelihood
@@ -45,18 +47,23 @@ class GaussianPosterior(Posterior):
         cls, problem: Problem, hyperparameters: Hyperparameters, likelihood: Likelihood, sites: Sites
     ) -> GaussianPosterior:
         """Return the posterior of sites found before: one factorisation, and no search for a fixed point."""
-        gaussian = site_gaussian(problem.gram(hyperparameters), sites.tau, sites.nu)
+        gaussian = as_covariance(problem.covariance(hyperparameters)).gaussian(*sites)
         if gaussian is None:
             raise NotConvergedError("these sites and this kernel do not belong together: no Gaussian has them")
+        mean, variance = gaussian.latent_moments()
         return cls(
             problem=problem,
             hyperparameters=hyperparameters,
-            latent_mean=gaussian.mean,
-            latent_variance=gaussian.variance,
-            X=problem.X,
+            latent_mean=mean,
+            latent_variance=variance,
+            X=problem.X if problem.inducing is None else problem.inducing,
             gaussian=gaussian,
             likelihood=likelihood,
         )
+
+    @cached_property
+    def _predictor(self) -> tuple[Array, Array]:
+        return self.gaussian.predictor()
 
     @property
     def sites(self) -> Sites:
@@ -68,8 +75,9 @@ class GaussianPosterior(Posterior):
         points = check_inputs(X_new, "X_new")
         k = kernel.cross_gram(points, self.X, self.hyperparameters)
         prior = kernel.diagonal(len(points), self.hyperparameters)
-        explained = np.einsum("ij,ij->i", k @ self.gaussian.precision_gain(), k)
-        return k @ self.gaussian.dual_mean, np.maximum(prior - explained, _LEAST_SHARE * prior)
+        weights, gain = self._predictor
+        explained = np.einsum("ij,ij->i", k @ gain, k)
+        return k @ weights, np.maximum(prior - explained, _LEAST_SHARE * prior)
 
     def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
         """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""

@@ -1,0 +1,47 @@
+"""Derivatives of functions of a Gaussian of sites with respect to the Gram matrix, as n×n matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise._jit import compiled_vector
+
+Array = npt.NDArray[np.float64]
+
+
+def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, variance_bar: Array) -> Array:
+    """Return ∂/∂K at fixed sites of a function with cotangents μ̄, σ̄² of the marginals.
+
+    With P = I - TΣ = (I + TK)⁻¹: dμ = Pᵀ dK b and dΣ = Pᵀ dK P, so that it is sym[(Pμ̄)bᵀ] + P diag(σ̄²) Pᵀ.
+    """
+    u = mean_bar - tau * (sigma @ mean_bar)
+    scaled = sigma * variance_bar  # Σ diag(σ̄²)
+    G = scaled @ sigma
+    G *= np.outer(tau, tau)
+    cross = tau[:, None] * scaled
+    cross += 0.5 * np.outer(u, -b)
+    G -= cross
+    G -= cross.T
+    G[np.diag_indices_from(G)] += variance_bar
+    return G
+
+
+@compiled_vector
+def evidence_cotangent(covariance: Array, b: Array, tau: Array, free: Array) -> Array:
+    """Return ½(bbᵀ - W), W = T - TΣT, from the lower triangle of Σ."""
+    n = len(b)
+    G = np.empty((n, n)).T
+    block = 32  # the mirrored entries of a block stay in the cache
+    for start in range(0, n, block):
+        stop = min(start + block, n)
+        for low in range(start, n, block):
+            high = min(low + block, n)
+            for j in range(start, stop):
+                for i in range(max(low, j + 1), high):
+                    value = 0.5 * (b[i] * b[j] + tau[i] * tau[j] * covariance[i, j])
+                    G[i, j] = value
+                    G[j, i] = value
+        for j in range(start, stop):
+            G[j, j] = 0.5 * (b[j] * b[j] - tau[j] * free[j])
+    return G

@@ -1,0 +1,49 @@
+"""Anderson's acceleration of the updates of all sites (Walker & Ni 2011): products with a Jacobian are not needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.inference.sites import Sites
+
+Array = npt.NDArray[np.float64]
+
+#: Earlier updates that are looked back on.
+_DEPTH = 5
+
+#: A mixed precision is kept within this factor of the one that the update leads to.
+_FACTOR = 3.0
+
+
+class Mixer:
+    """Looks back on the last updates for the combination of them that would have changed the sites least."""
+
+    def __init__(self) -> None:
+        self._sites: list[Array] = []
+        self._changes: list[Array] = []
+
+    def forget(self) -> None:
+        """Begin anew: the next sites have little to do with the last ones."""
+        self._sites.clear()
+        self._changes.clear()
+
+    def mix(self, sites: Sites, matched: Sites, variance: Array) -> Sites:
+        """Return the sites to go on from, where the update of ``sites`` leads to ``matched``.
+
+        Changes are weighed in units of the Gaussian's ``variance`` and standard deviations.
+        """
+        unit = np.concatenate([variance, np.sqrt(variance)])
+        here, there = np.concatenate(sites), np.concatenate(matched)
+        self._sites.append(here)
+        self._changes.append(there - here)
+        del self._sites[: -_DEPTH - 1], self._changes[: -_DEPTH - 1]
+        if len(self._sites) == 1:
+            return matched
+        steps = np.diff(self._sites, axis=0)
+        turns = np.diff(self._changes, axis=0)
+        shares = np.linalg.lstsq((turns * unit).T, self._changes[-1] * unit, rcond=1e-12)[0]
+        mixed = there - shares @ (steps + turns)
+        tau, nu = np.split(mixed, 2)
+        bounds = np.sort([matched.tau / _FACTOR, matched.tau * _FACTOR], axis=0)
+        return Sites(np.clip(tau, bounds[0], bounds[1]), nu)

@@ -1,0 +1,113 @@
+"""A table in blocks of rows: functions are mapped over the blocks, and their results collected or summed.
+
+All that a low-rank method does with n rows is said in these terms, so that it runs on rows in memory and, the same
+way, on rows that are elsewhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+Array = npt.NDArray[np.float64]
+
+#: A function of a block, of what is the same for all blocks, and of the block's part of each column.
+BlockFunction = Callable[..., Any]
+
+#: Rows of a block in memory: with 500 features 8 MB, enough for BLAS to be at its best.
+ROWS = 2048
+
+
+class Blocks(ABC):
+    """Rows of a table in blocks, or what was made of them.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Rows and columns of the table.
+    sizes : tuple of int
+        Rows of each block.
+    """
+
+    shape: tuple[int, int]
+    sizes: tuple[int, ...]
+
+    @abstractmethod
+    def keep(self, function: BlockFunction, *shared: Any) -> Blocks:
+        """Return the blocks that the function makes of these, kept where they are."""
+
+    @abstractmethod
+    def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
+        """Return the function's result for each block."""
+
+    @abstractmethod
+    def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
+        """Return the sum of the function's results, always in the same order."""
+
+    def rows(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Array:
+        """Return the function's results, which have an entry for each row, one after the other."""
+        return np.concatenate(self.map(function, *shared, columns=columns))
+
+    def parts(self, columns: Sequence[Array]) -> list[tuple[Array, ...]]:
+        """Return each block's part of the columns."""
+        ends = np.cumsum(self.sizes)
+        return [
+            tuple(column[end - size : end] for column in columns) for size, end in zip(self.sizes, ends, strict=True)
+        ]
+
+
+class MemoryBlocks(Blocks):
+    """Blocks in memory, worked on by as many threads as BLAS may use, each of which then uses one."""
+
+    def __init__(self, blocks: Sequence[Any], sizes: tuple[int, ...], n_columns: int) -> None:
+        self.blocks, self.sizes, self.shape = blocks, sizes, (sum(sizes), n_columns)
+
+    def keep(self, function: BlockFunction, *shared: Any) -> MemoryBlocks:
+        return MemoryBlocks(self.map(function, *shared), self.sizes, self.shape[1])
+
+    def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
+        def task(number: int) -> Any:
+            return function(self.blocks[number], *shared, *parts[number])
+
+        parts = self.parts(columns)
+        threads = min(blas_threads(), len(self.blocks))
+        if threads == 1:
+            return [task(number) for number in range(len(parts))]
+        with _controller().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(task, range(len(parts))))
+
+    def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
+        return add(*self.map(function, *shared, columns=columns))
+
+
+def as_blocks(X: Array) -> Blocks:
+    """Return the rows of a matrix in blocks of nearly equal size."""
+    blocks = np.array_split(X, max(1, -(-len(X) // ROWS)))
+    return MemoryBlocks(blocks, tuple(map(len, blocks)), X.shape[1])
+
+
+def add(*results: Any) -> Any:
+    """Return the sum of results: arrays, or tuples of arrays."""
+    if isinstance(results[0], tuple):
+        return tuple(add(*entries) for entries in zip(*results, strict=True))
+    total = results[0].copy()
+    for result in results[1:]:
+        total += result
+    return total
+
+
+def blas_threads() -> int:
+    """Return the number of threads that BLAS may use at present."""
+    return max((library.num_threads for library in _controller().select(user_api="blas").lib_controllers), default=1)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -1,0 +1,177 @@
+"""The Gram matrix as K ≈ VVᵀ + diag(residual), made of the rows' covariances with few inducing inputs.
+
+V = K_nm L⁻ᵀ with LLᵀ = K_mm, so that VVᵀ = K_nm K_mm⁻¹ K_mn (Nyström); the residual makes the diagonal exact (the
+fully independent training conditional, FITC: Snelson & Ghahramani 2006; Quiñonero-Candela & Rasmussen 2005). Nothing
+larger than n×m is ever made, and V only in blocks of rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas, lapack
+
+from marginwise import kernel
+from marginwise.errors import NotConvergedError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.lowrank.blocks import Blocks
+
+Array = npt.NDArray[np.float64]
+
+#: Added to the diagonal of K_mm in units of K(x, x), so that inducing inputs may lie close together.
+JITTER = 1e-9
+
+
+class _Block(NamedTuple):
+    """Rows of the table and their features."""
+
+    X: Array
+    V: Array
+
+
+class LowRankGram:
+    """K ≈ VVᵀ + diag(residual) for the rows of a table, as a function of the hyperparameters.
+
+    Attributes
+    ----------
+    inducing : array of shape (m, d)
+        The inducing inputs. They are held fixed when derivatives are taken.
+    factor : array of shape (m, m)
+        L, lower triangular, with LLᵀ = K_mm but for the jitter.
+    residual : array of shape (n,)
+        K(x_i, x_i) - |v_i|², what the inducing inputs do not know of the latent value of row i; never negative.
+    """
+
+    def __init__(self, rows: Blocks, inducing: Array, hyperparameters: Hyperparameters) -> None:
+        self.inducing, self.hyperparameters = inducing, hyperparameters
+        self.n, self.rank = rows.shape[0], len(inducing)
+        self._jitter = JITTER * (hyperparameters.k0 + hyperparameters.koff)
+        self._inner = kernel.gram(inducing, hyperparameters)
+        shifted = self._inner.copy()
+        shifted[np.diag_indices_from(shifted)] += self._jitter
+        factor, failed = lapack.dpotrf(np.asfortranarray(shifted), lower=1, clean=1, overwrite_a=1)
+        if failed:
+            raise NotConvergedError(
+                "the Gram matrix of the inducing inputs is singular to rounding; fewer of them, or shorter length "
+                "scales, help"
+            )
+        self.factor: Array = factor
+        self._blocks = rows.keep(_with_features, inducing, hyperparameters, factor)
+        prior = hyperparameters.k0 + hyperparameters.koff
+        self.diagonal: Array = self._blocks.rows(_squared_norms)
+        self.residual: Array = np.maximum(prior - self.diagonal, 0.0)
+
+    def project(self, x: Array) -> Array:
+        """Return Vᵀx for a vector or for columns."""
+        return self._blocks.total(_project, columns=[x])
+
+    def expand(self, u: Array) -> Array:
+        """Return Vu for a vector or for columns."""
+        return self._blocks.rows(_expand, u)
+
+    def weighted(self, x: Array) -> Array:
+        """Return Vᵀdiag(x)V."""
+        lower = self._blocks.total(_weighted, columns=[x])
+        return np.tril(lower) + np.tril(lower, -1).T
+
+    def quadratic(self, M: Array) -> Array:
+        """Return v_iᵀMv_i for each row."""
+        return self._blocks.rows(_quadratic, M)
+
+    def squared_norms(self, R: Array) -> Array:
+        """Return |Rv_i|² for each row, R lower triangular in Fortran order."""
+        return self._blocks.rows(_squared_norms, R)
+
+    def features(self, X: Array) -> Array:
+        """Return V for other rows."""
+        return _features(X, self.inducing, self.hyperparameters, self.factor)
+
+    def dual(self, u: Array) -> Array:
+        """Return L⁻ᵀu: the coefficients w with v(x)ᵀu = Σ_j w_j K(x, z_j), for a vector or for columns."""
+        return blas.dtrsm(1.0, self.factor, u.reshape(len(u), -1), lower=1, trans_a=1).reshape(u.shape)
+
+    def contract(self, left: Array, right: Array, weights: Array, matrices: Array, residual_bar: Array) -> Array:
+        """Return the derivatives in the logarithms of the hyperparameters of a function with these cotangents.
+
+        The cotangent of v_i is V̄_i = Σ_k left_ik right_k + Σ_l weights_il M_l v_i, with left (n, k), right (k, m),
+        weights (n, l), matrices (l, m, m), all symmetric; that of the residual is ``residual_bar``. The function must
+        not depend on the basis, i.e. on which square root of K_mm is taken. Then with dL = ½ dK_mm L⁻ᵀ
+
+            dV = dK_nm L⁻ᵀ - ½ V L⁻¹ dK_mm L⁻ᵀ,   K̄_nm = V̄L⁻¹,   K̄_mm = -½ L⁻ᵀ(V̄ᵀV)L⁻¹,
+
+        and residual = K(x, x) - |v|² adds -2 residual_bar_i v_i to V̄_i.
+        """
+        h = self.hyperparameters
+        inverse = lapack.dtrtri(self.factor, lower=1)[0]
+        by_rows, overlap = self._blocks.total(
+            _contract, self.inducing, h, self.factor, inverse, right, matrices, columns=[left, weights, residual_bar]
+        )
+        inner_bar = -0.25 * inverse.T @ (overlap + overlap.T) @ inverse
+        gradient = by_rows + kernel.contract(inner_bar, self._inner, self.inducing, h)
+        diagonal_bar = float(residual_bar.sum()) + JITTER * float(np.trace(inner_bar))
+        gradient[1:3] += diagonal_bar * np.array([h.k0, h.koff])
+        return gradient
+
+
+def _features(X: Array, inducing: Array, hyperparameters: Hyperparameters, factor: Array) -> Array:
+    """Return V = K_nm L⁻ᵀ."""
+    cross = kernel.cross_gram(X, inducing, hyperparameters)
+    return blas.dtrsm(1.0, factor, cross.T, lower=1, overwrite_b=1).T
+
+
+def _with_features(X: Array, inducing: Array, hyperparameters: Hyperparameters, factor: Array) -> _Block:
+    return _Block(X, _features(X, inducing, hyperparameters, factor))
+
+
+def _project(block: _Block, x: Array) -> Array:
+    return block.V.T @ x
+
+
+def _expand(block: _Block, u: Array) -> Array:
+    return block.V @ u
+
+
+def _weighted(block: _Block, x: Array) -> Array:
+    """Return the lower triangle of Vᵀdiag(x)V; rows with negative x go apart, so that each part is a square."""
+    V = block.V
+    total = np.zeros((V.shape[1], V.shape[1]), order="F")
+    for sign in (1.0, -1.0):
+        chosen = sign * x > 0.0
+        if chosen.any():
+            scaled = (V if chosen.all() else V[chosen]) * np.sqrt(sign * x[chosen])[:, None]
+            blas.dsyrk(sign, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+    return total
+
+
+def _quadratic(block: _Block, M: Array) -> Array:
+    return np.einsum("ij,ij->i", block.V @ M, block.V)
+
+
+def _squared_norms(block: _Block, R: Array | None = None) -> Array:
+    image = block.V if R is None else blas.dtrmm(1.0, R, block.V.T, lower=1).T
+    return np.einsum("ij,ij->i", image, image)
+
+
+def _contract(
+    block: _Block,
+    inducing: Array,
+    hyperparameters: Hyperparameters,
+    factor: Array,
+    inverse: Array,
+    right: Array,
+    matrices: Array,
+    left: Array,
+    weights: Array,
+    residual_bar: Array,
+) -> tuple[Array, Array]:
+    """Return the block's part of the derivatives through K_nm, and V̄ᵀV."""
+    V = block.V
+    V_bar = left @ right
+    V_bar -= (2.0 * residual_bar)[:, None] * V
+    for column, M in zip(weights.T, matrices, strict=True):
+        V_bar += column[:, None] * (V @ M)
+    cross = blas.dtrmm(1.0, factor, V.T, lower=1).T  # K_nm again
+    cross_bar = blas.dtrmm(1.0, inverse, V_bar.T, lower=1, trans_a=1).T
+    return kernel.contract_cross(cross_bar, cross, block.X, inducing, hyperparameters), V_bar.T @ V

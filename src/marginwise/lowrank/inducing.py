@@ -1,0 +1,119 @@
+"""Where the inducing inputs lie, and how many are needed.
+
+They are the centres that k-means finds in the scaled inputs x_a/l_a, where the kernel sees distances (Zhang, Tsang &
+Kwok 2008), from the start of k-means++ (Arthur & Vassilvitskii 2007). Of random rows, pivoted Cholesky with greedy and
+with random pivots, and k-means, this left the smallest residual for a given number on every table tried.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas
+
+from marginwise._jit import compiled
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.lowrank.blocks import as_blocks
+from marginwise.lowrank.features import LowRankGram
+
+Array = npt.NDArray[np.float64]
+
+#: Mean residual in units of k0 at which there are enough inducing inputs: what they leave open of a latent value is
+#: then a hundredth of its prior variance.
+TOLERANCE = 0.01
+
+#: The first number tried; the next is twice as large.
+_FIRST = 64
+
+#: Rows that the centres are found from, for each of them, and those that the residual is measured on.
+_ROWS_EACH, _CHECKED = 20, 2000
+
+#: Rounds of Lloyd's algorithm. The residual falls by less than 2 % after the first ten.
+_ROUNDS = 10
+
+
+def choose_inducing(
+    X: Array,
+    hyperparameters: Hyperparameters,
+    rank: int | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    most: int = 512,
+    seed: int = 0,
+) -> Array:
+    """Return inducing inputs for the rows of X: ``rank`` of them, or as many as leave no more than ``tolerance``.
+
+    Without ``rank`` the number is doubled until the mean residual of the rows is at most ``tolerance`` in units of k0,
+    or the number is ``most``. Where X has fewer different rows, these are the inducing inputs.
+    """
+    rng = np.random.default_rng(seed)
+    if rank is not None:
+        return _centres(X, hyperparameters, rank, rng)
+    number = min(_FIRST, most)
+    while True:
+        inducing = _centres(X, hyperparameters, number, rng)
+        if number >= most or len(inducing) < number or mean_residual(X, inducing, hyperparameters) <= tolerance:
+            return inducing
+        number = min(2 * number, most)
+
+
+def mean_residual(X: Array, inducing: Array, hyperparameters: Hyperparameters) -> float:
+    """Return the mean of K(x, x) - |v(x)|² over rows of X, at most a few thousand, in units of k0."""
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), _CHECKED)).astype(np.intp)]
+    gram = LowRankGram(as_blocks(rows), inducing, hyperparameters)
+    return float(gram.residual.mean()) / hyperparameters.k0
+
+
+def _centres(X: Array, hyperparameters: Hyperparameters, number: int, rng: np.random.Generator) -> Array:
+    """Return the centres of k-means, in the inputs as they are; fewer where there are fewer different rows."""
+    scales = hyperparameters.scales_for(X.shape[1])
+    some = X
+    if len(X) > _ROWS_EACH * number:
+        some = X[np.sort(rng.choice(len(X), _ROWS_EACH * number, replace=False))]
+    points = some / scales
+    starts = _spread_out(points, rng.random(min(number, len(points))))
+    centres = points[starts]
+    if len(starts) < number:
+        return some[starts]
+    for _ in range(_ROUNDS):
+        nearest = _nearest(points, centres)
+        counts = np.bincount(nearest, minlength=len(centres))
+        sums = np.column_stack([np.bincount(nearest, column, minlength=len(centres)) for column in points.T])
+        centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
+    return centres * scales
+
+
+def _nearest(points: Array, centres: Array) -> npt.NDArray[np.intp]:
+    """Return the number of the nearest centre of each point, from products of matrices."""
+    products = blas.dgemm(-2.0, centres.T, points.T, trans_a=1)
+    products += np.einsum("ij,ij->i", centres, centres)[:, None]
+    return products.argmin(axis=0)
+
+
+@compiled
+def _spread_out(points: Array, draws: Array) -> npt.NDArray[np.intp]:
+    """Return different rows, each drawn with probability ∝ the squared distance from those drawn before."""
+    n, d = points.shape
+    chosen = np.empty(len(draws), dtype=np.intp)
+    squared = np.full(n, np.inf)
+    row = min(int(draws[0] * n), n - 1)
+    for k in range(len(draws)):
+        if k > 0:
+            total = squared.sum()
+            if total == 0.0:
+                return chosen[:k]
+            goal, running, row = draws[k] * total, 0.0, -1
+            for i in range(n):
+                running += squared[i]
+                if squared[i] > 0.0:
+                    row = i
+                    if running > goal:
+                        break
+        chosen[k] = row
+        for i in range(n):
+            distance = 0.0
+            for a in range(d):
+                difference = points[i, a] - points[row, a]
+                distance += difference * difference
+            squared[i] = min(squared[i], distance)
+    return chosen

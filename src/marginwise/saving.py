@@ -7,6 +7,7 @@ unlike a pickle, no code. Zip archives may have something before them, so that `
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -95,6 +96,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         raise InvalidInputError("path", str(path), "a file in a directory that exists")
     if not isinstance(model, BaseEstimator):
         raise InvalidInputError("model", type(model).__name__, _WANTED)
+    if hasattr(model, "set_callbacks"):
+        model = copy.copy(model).set_callbacks()  # they watched the fit, and are no part of what it found
     try:
         archive = skops.dumps(model, compression=ZIP_DEFLATED)
     except Exception as error:  # skops has no common type for what it can't store

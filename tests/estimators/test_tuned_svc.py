@@ -16,7 +16,7 @@ from marginwise.errors import InvalidInputError
 pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
 
 
-@parametrize_with_checks([TunedSVC(random_state=0)])
+@parametrize_with_checks([TunedSVC(max_evaluations=20, random_state=0)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 

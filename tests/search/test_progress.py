@@ -75,10 +75,8 @@ def test_passes_steps_on_to_the_callbacks_of_an_estimator() -> None:
         def fit(self, X: Any, y: Any) -> Any:
             context = self._init_callback_context(max_subtasks=None)
             context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            self.tuning_ = go(
-                random_state=0,
-                callbacks=[fit_task_callback(self, context, lambda record: {"record_": record}, X=X, y=y)],
-            )
+            callback = fit_task_callback(self, context, lambda record: {"record_": record}, X=X, y=y)
+            self.tuning_ = go(random_state=0, callbacks=[callback])
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
             return self
 

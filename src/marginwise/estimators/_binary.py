@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+from scipy.special import log_expit, logsumexp
 
 from marginwise import kernel
 from marginwise.hyperparameters import Hyperparameters
@@ -114,15 +114,22 @@ class BinaryModel:
         inverse = (scales / scales.min(axis=1, keepdims=True)) ** -2.0
         return inverse / inverse.sum(axis=1, keepdims=True)
 
-    def probability(self, X: Array, predictor: str) -> Array:
-        """Return the probability of label +1."""
+    def log_odds(self, X: Array, predictor: str) -> Array:
+        """Return the log-odds of label +1: from them probabilities keep their digits, however small they are."""
         if predictor == "svm":
-            return expit(self._svm_log_odds(X))
-        return self.weights @ self._each(lambda posterior: posterior.predict_proba(X)[:, 1])
+            latent = self._svm_latent(X)
+            # eq. (lh) at the SVM's latent value, normalised over the two labels
+            return self.main.hyperparameters.C * (self.slack.loss(-latent) - self.slack.loss(latent))
+        log_q = self._each(lambda posterior: posterior.log_label_probability(X))
+        odds = log_q[:, :, 1] - log_q[:, :, 0]
+        if len(odds) == 1:
+            return odds[0]
+        weights = self.weights[:, None]
+        return logsumexp(log_expit(odds), axis=0, b=weights) - logsumexp(log_expit(-odds), axis=0, b=weights)
 
     def decision(self, X: Array, predictor: str) -> Array:
         """Return the log-odds of label +1, or the latent function of the main member's SVM."""
-        return self._svm_latent(X) if predictor == "svm" else logit(self.probability(X, predictor))
+        return self._svm_latent(X) if predictor == "svm" else self.log_odds(X, predictor)
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent function under the mixture of the posteriors."""
@@ -142,8 +149,3 @@ class BinaryModel:
 
     def _svm_latent(self, X: Array) -> Array:
         return kernel.cross_gram(X, self.X[self.support], self.main.hyperparameters) @ self.dual_coef
-
-    def _svm_log_odds(self, X: Array) -> Array:
-        """Return C[l_p(-θ) - l_p(θ)]: eq. (lh) at the SVM's latent value, normalised over the two labels."""
-        latent = self._svm_latent(X)
-        return self.main.hyperparameters.C * (self.slack.loss(-latent) - self.slack.loss(latent))

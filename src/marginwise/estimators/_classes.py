@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from marginwise.errors import InvalidInputError
 Array = npt.NDArray[np.float64]
 
 _MOST_REPETITIONS = 4
+
+#: Weights say how often a row counts.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,8 @@ def check_table(
     X, y = validate_data(estimator, X, y, dtype=np.float64)
     check_classification_targets(y)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if class_weight is not None and class_weight != "balanced":
+        weights = weights * _of_classes(class_weight, y)
     kept = weights > 0
     X, y, weights = X[kept], y[kept], weights[kept]
     classes, codes = np.unique(y, return_inverse=True)
@@ -65,6 +71,40 @@ def check_table(
         # From the weighted counts, so that a weight of 2 stays the same as the row given twice.
         counts = np.bincount(codes, weights)
         weights = weights * (weights.sum() / (len(classes) * counts))[codes]
-    elif class_weight is not None:
-        weights = weights * compute_sample_weight(class_weight, y)
+    _check_range(weights)
     return ClassificationTable(X, codes, weights, classes)
+
+
+def set_aside(codes: npt.NDArray[np.intp], fraction: float | None, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Return which rows are set aside: this fraction of each class, at least one of it and never all."""
+    aside = np.zeros(len(codes), dtype=bool)
+    if fraction is None:
+        return aside
+    for code in range(codes.max() + 1):
+        rows = np.flatnonzero(codes == code)
+        if len(rows) < 2:
+            raise InvalidInputError("validation_fraction", fraction, "None, because a class has only one row")
+        size = int(np.clip(round(fraction * len(rows)), 1, len(rows) - 1))
+        aside[rng.permutation(rows)[:size]] = True
+    return aside
+
+
+def _of_classes(class_weight: Any, y: Any) -> Array:
+    """Return the weight of each row's class."""
+    if not isinstance(class_weight, dict):
+        raise InvalidInputError("class_weight", class_weight, 'a dict of weights by class, "balanced" or None')
+    for label, weight in class_weight.items():
+        if not (isinstance(weight, Real) and 0 <= float(weight) < np.inf):
+            raise InvalidInputError(f"class_weight[{label!r}]", weight, "a number that is not negative")
+    return compute_sample_weight(class_weight, y)
+
+
+def _check_range(weights: Array) -> None:
+    """Refuse weights that no row could have in earnest, beyond which penalties C w_i lose their digits."""
+    for weight in (weights.min(), weights.max()):
+        if not _LEAST_WEIGHT <= weight <= _LARGEST_WEIGHT:
+            raise InvalidInputError(
+                "sample_weight",
+                float(weight),
+                f"0, or weights from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}: numbers of repetitions of the rows",
+            )

@@ -1,58 +1,137 @@
-"""Fit the two-class model behind TunedSVC."""
+"""Fit the two-class models behind TunedSVC."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import Criterion
+from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
-from marginwise.hyperparameters import Hyperparameters, log_bounds
+from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.inference.ep_gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
+from marginwise.search import Trace
 from marginwise.stacking import Component, Stack, climb
+from marginwise.status import CONVERGED
 from marginwise.svm import solve_problem
-from marginwise.tuning import tune
+from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+#: Below this many rows BLAS runs in one thread: matrices are so small that threads only wait for each other.
+_FEW_ROWS = 1000
 
 
-def fit_binary(
-    problem: Problem,
-    criterion: Criterion,
-    *,
-    freedom: str | float,
-    prior: Prior,
-    seed: int,
-    n_jobs: int | None,
-    **options: Any,
-) -> BinaryModel:
-    """Tune on the problem with the given freedom of the length scales, and keep all that predictions need."""
-    if freedom == "auto":
-        stack = climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
-    else:
-        stack = _single(problem, criterion, float(freedom), prior, seed, n_jobs, options)
-    posteriors = [site_posterior(problem, c.hyperparameters, criterion.slack) for c in stack.components]
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How a model is tuned.
+
+    Attributes
+    ----------
+    criterion, freedom, prior
+        As in TunedSVC.
+    seed : int
+        Draws folds and random starts.
+    aside : array of bool, shape (n,)
+        Rows that searches do not see: their error stops them.
+    options : dict
+        Passed on to ``tune``.
+    """
+
+    criterion: Criterion
+    freedom: str | float
+    prior: Prior
+    seed: int
+    aside: Mask
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def fit_all(problems: Sequence[Problem], recipe: Recipe, n_jobs: int | None) -> list[BinaryModel]:
+    """Return the model of each problem; with several, each is one job on one thread, whatever ``n_jobs``."""
+    if len(problems) == 1:
+        with threadpool_limits(1 if problems[0].n < _FEW_ROWS else None, user_api="blas"):
+            return [_fit(problems[0], recipe, n_jobs)]
+    models = Parallel(n_jobs=n_jobs)(delayed(_fit_alone)(problem, recipe) for problem in problems)
+    # Jobs elsewhere return copies of the inputs, which are the same for all.
+    return [replace(model, X=problem.X) for model, problem in zip(models, problems, strict=True)]
+
+
+def model_at(problem: Problem, recipe: Recipe, hyperparameters: Hyperparameters) -> BinaryModel:
+    """Return the model with these hyperparameters alone, as if a search had ended there."""
+    tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
+    return _assembled(problem, recipe, Stack((Component(1.0, 0.0, tuning),), None))
+
+
+def _fit_alone(problem: Problem, recipe: Recipe) -> BinaryModel:
+    with threadpool_limits(1, user_api="blas"):
+        return _fit(problem, recipe, 1)
+
+
+def _fit(problem: Problem, recipe: Recipe, n_jobs: int | None) -> BinaryModel:
+    """Tune on the rows that are not set aside, and train on all."""
+    aside, options = recipe.aside, recipe.options
+    if not aside.any():
+        return _assembled(problem, recipe, _tuned(problem, recipe, n_jobs, options))
+    inside, outside = problem.subset(np.flatnonzero(~aside)), problem.subset(np.flatnonzero(aside))
+    stopped = {**options, "validation": (outside.X, outside.y, outside.weights)}
+    stack = _tuned(inside, recipe, n_jobs, stopped)
+    # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
+    posteriors = [site_posterior(inside, c.hyperparameters, recipe.criterion.slack) for c in stack.components]
+    weights = np.array([component.weight for component in stack.components])
+    positive = weights @ np.array([posterior.predict_proba(outside.X)[:, 1] for posterior in posteriors])
+    held_out = np.empty(problem.n)
+    held_out[~aside] = _leave_one_out(posteriors[0], inside) if stack.held_out is None else stack.held_out
+    held_out[aside] = np.where(outside.y > 0, positive, 1.0 - positive)
+    return _assembled(problem, recipe, Stack(stack.components, held_out))
+
+
+def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
+    prior, criterion, seed = recipe.prior, recipe.criterion, recipe.seed
+    if recipe.freedom == "auto":
+        return climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
+    freedom = float(recipe.freedom)
+    common = {"sample_weight": problem.weights, "n_jobs": n_jobs, "random_state": seed, **options}
+    tuning = tune(problem.X, problem.y, criterion, prior=prior, isotropic=True, **common)
+    if freedom > 0 and problem.X.shape[1] > 1:
+        common |= {"start": tuning.hyperparameters, "isotropic": False, "restarts": 0}
+        tuning = tune(problem.X, problem.y, criterion, prior=replace(prior, spread=freedom), **common)
+    return Stack((Component(1.0, freedom, tuning),), None)
+
+
+def _assembled(problem: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
+    """Return the model of a stack: its posteriors' sites, its SVM, and advice."""
+    slack = recipe.criterion.slack
+    posteriors = [site_posterior(problem, c.hyperparameters, slack) for c in stack.components]
     members = tuple(map(_member, stack.components, posteriors))
     main = max(members, key=lambda member: member.weight)
-    solution = solve_problem(problem, main.hyperparameters, criterion.slack)
+    solution = solve_problem(problem, main.hyperparameters, slack)
     own = _leave_one_out(posteriors[0], problem) if stack.held_out is None else stack.held_out
     return BinaryModel(
         problem.X,
         problem.y,
         problem.weights,
-        criterion.slack,
+        slack,
         members,
         solution.support,
         (problem.y * solution.alpha)[solution.support],
         np.where(problem.y > 0, own, 1.0 - own),
-        tuple(_warnings(stack, posteriors)),
+        advice(
+            [component.tuning for component in stack.components],
+            [posterior.status for posterior in posteriors] + [solution.status],
+            recipe.criterion,
+            recipe.options.get("max_evaluations"),
+        ),
     )
 
 
@@ -62,42 +141,5 @@ def _member(component: Component, posterior: GaussianPosterior) -> Member:
 
 
 def _leave_one_out(posterior: GaussianPosterior, problem: Problem) -> Array:
+    """Return the probability of each label given all other examples."""
     return np.exp(leave_one_out(posterior.gaussian, posterior.likelihood, problem.y).log_probability)
-
-
-def _single(
-    problem: Problem,
-    criterion: Criterion,
-    freedom: float,
-    prior: Prior,
-    seed: int,
-    n_jobs: int | None,
-    options: dict[str, Any],
-) -> Stack:
-    """Return a stack of one model: one length scale, then as much freedom as was asked for."""
-    common = {"sample_weight": problem.weights, "n_jobs": n_jobs, "random_state": seed, **options}
-    tuning = tune(problem.X, problem.y, criterion, prior=prior, isotropic=True, **common)
-    if freedom > 0 and problem.X.shape[1] > 1:
-        under = replace(prior, spread=freedom)
-        common |= {"start": tuning.hyperparameters, "isotropic": False, "restarts": 0}
-        tuning = tune(problem.X, problem.y, criterion, prior=under, **common)
-    return Stack((Component(1.0, freedom, tuning),), None)
-
-
-def _warnings(stack: Stack, posteriors: list[GaussianPosterior]) -> list[str]:
-    messages = [posterior.status.message for posterior in posteriors if not posterior.status.ok]
-    for component in stack.components:
-        messages += _on_bounds(component.hyperparameters)
-    return messages
-
-
-def _on_bounds(hyperparameters: Hyperparameters) -> list[str]:
-    """Say which of C, k0 and koff ended on a bound; a length scale on its bound only says that an input is useless."""
-    vector = hyperparameters.to_vector()
-    low, high = log_bounds(len(hyperparameters.length_scales))
-    return [
-        f"{name} = {np.exp(vector[i]):.3g} ended on its bound; the data do not determine it, "
-        "a prior with a smaller standard deviation will"
-        for i, name in enumerate(hyperparameters.names[:3])
-        if min(vector[i] - low[i], high[i] - vector[i]) < 1e-6
-    ]

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.errors import InvalidInputError
+
 Array = npt.NDArray[np.float64]
+
+#: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
+_FAR = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +39,14 @@ class Scaling:
         return cls(unit, centre, spread)
 
     @classmethod
-    def none(cls, n_inputs: int) -> Scaling:
-        """Return the scaling that changes nothing."""
-        return cls(np.ones(n_inputs), np.zeros(n_inputs), np.ones(n_inputs))
+    def none(cls, X: Array) -> Scaling:
+        """Return the scaling that changes nothing, for inputs whose squares are finite."""
+        largest = float(np.abs(X).max())
+        if largest > _FAR:
+            raise InvalidInputError("X", f"numbers up to {largest:.0e}", f"at most {_FAR:g}, or standardize=True")
+        return cls(np.ones(X.shape[1]), np.zeros(X.shape[1]), np.ones(X.shape[1]))
 
     def __call__(self, X: Array) -> Array:
-        return (X / self.unit - self.centre) / self.spread
+        """Return the scaled inputs; those too far from all training rows for squares to be finite come nearer."""
+        with np.errstate(over="ignore"):
+            return np.clip((X / self.unit - self.centre) / self.spread, -_FAR, _FAR)

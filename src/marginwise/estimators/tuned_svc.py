@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import as_criterion
-from marginwise.errors import ConvergenceWarning, InvalidInputError, choose
+from marginwise.errors import ConvergenceWarning
 from marginwise.estimators._binary import BinaryModel
-from marginwise.estimators._classes import check_table
-from marginwise.estimators._fitting import fit_binary
+from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
+from marginwise.estimators._classes import check_table, set_aside
+from marginwise.estimators._fitting import Recipe, fit_all, model_at
+from marginwise.estimators._parameters import check_parameters
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.search import Run, Trace
+from marginwise.search import Record, Run, Trace
 
 Array = npt.NDArray[np.float64]
 
 #: Rows predicted at a time: their kernel values with the training rows take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
 
-#: Below this many rows BLAS runs in one thread: matrices are so small that threads only wait for each other.
-_FEW_ROWS = 1000
 
-
-class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The slack penalty, the kernel's amplitude and offset and the length scales are found by gradient ascent on a
@@ -64,8 +65,13 @@ class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         Weights of the classes, multiplied into the sample weights.
     max_evaluations : int or None, default=100
         Evaluations of the criterion in the main search, and in each restart.
+    validation_fraction : float or None, default=None
+        Part of the rows on which the error is watched to stop searches early; the model itself is trained on all rows.
+        Worth a try with criteria that over-fit when many length scales are free.
+    progress : bool, default=False
+        Whether to draw a progress bar of each search on standard error (takes rich).
     n_jobs : int or None, default=None
-        Processes for folds and restarts; the result does not depend on it.
+        Processes for classes, folds and restarts; the result does not depend on it.
     random_state : int, RandomState or None, default=None
         Draws the folds and random starts.
 
@@ -112,6 +118,8 @@ class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         standardize: bool = True,
         class_weight: Any = None,
         max_evaluations: int | None = 100,
+        validation_fraction: float | None = None,
+        progress: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -125,39 +133,48 @@ class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.standardize = standardize
         self.class_weight = class_weight
         self.max_evaluations = max_evaluations
+        self.validation_fraction = validation_fraction
+        self.progress = progress
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
-        choose("predictor", self.predictor, ("posterior", "svm"))
-        if self.freedom != "auto" and not (isinstance(self.freedom, (int, float)) and self.freedom >= 0):
-            raise InvalidInputError("freedom", self.freedom, '"auto" or a number that is not negative')
+        check_parameters(self)
         criterion = as_criterion(self.criterion, self.slack)
         table = check_table(self, X, y, sample_weight, self.class_weight).in_canonical_order()
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        n_inputs = table.X.shape[1]
-        self._scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(n_inputs)
-        inputs = self._scaling(table.X)
-        with threadpool_limits(1 if len(inputs) < _FEW_ROWS else None, user_api="blas"):
-            self.models_ = [
-                fit_binary(
-                    Problem(inputs, labels, table.weights),
-                    criterion,
-                    freedom=self.freedom,
-                    prior=Prior() if self.prior is None else self.prior,
-                    seed=seed,
-                    n_jobs=self.n_jobs,
-                    search=self.search,
-                    restarts=self.restarts,
-                    max_evaluations=self.max_evaluations,
-                )
-                for labels in table.labelings
-            ]
+        self._scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(table.X)
         self.classes_ = table.classes
-        self._describe(table.codes, table.weights)
+        inputs = self._scaling(table.X)
+        problems = [Problem(inputs, labels, table.weights) for labels in table.labelings]
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        recipe = Recipe(
+            criterion,
+            self.freedom,
+            Prior() if self.prior is None else self.prior,
+            seed,
+            set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed)),
+            {
+                "search": self.search,
+                "restarts": self.restarts,
+                "max_evaluations": self.max_evaluations,
+                "progress": self.progress,
+            },
+        )
+
+        def at(record: Record) -> dict[str, Any] | None:
+            """Return what a fit of two classes that ended here would have, for callbacks that score it."""
+            return {"models_": [model_at(problems[0], recipe, record.hyperparameters)]} if len(problems) == 1 else None
+
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        with fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
+            watched = replace(recipe, options=recipe.options | {"callbacks": callbacks})
+            # Callbacks belong to this process, and so do searches that call them.
+            self.models_ = fit_all(problems, watched, 1 if callbacks else self.n_jobs)
+            self._describe(table.codes, table.weights)
         for message in sorted({message for model in self.models_ for message in model.warnings}):
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warnings.warn(message, ConvergenceWarning, stacklevel=3 if hasattr(self, "set_callbacks") else 2)
         return self
 
     def _describe(self, codes: npt.NDArray[np.intp], weights: Array) -> None:
@@ -169,10 +186,11 @@ class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.feature_importances_ = relevance / relevance.sum()
         self.criterion_value_ = first.main.tuning.value
         self.log_evidence_ = first.main.log_evidence
-        held_out = self._to_classes(np.column_stack([model.held_out for model in self.models_]))
-        own = np.maximum(held_out[np.arange(len(codes)), codes], np.finfo(float).tiny)
+        held_out = np.column_stack([model.held_out for model in self.models_])
+        probability = self._to_classes(logit(np.maximum(held_out, np.finfo(float).tiny)))
+        own = np.maximum(probability[np.arange(len(codes)), codes], np.finfo(float).tiny)
         self.loo_log_loss_ = float(weights @ -np.log(own) / weights.sum())
-        self.loo_error_ = float(weights @ (held_out.argmax(axis=1) != codes) / weights.sum())
+        self.loo_error_ = float(weights @ (probability.argmax(axis=1) != codes) / weights.sum())
 
     @property
     def trace_(self) -> Trace:
@@ -186,10 +204,10 @@ class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, columns in the order of ``classes_``."""
-        return self._to_classes(self._each(X, lambda model, rows: model.probability(rows, self.predictor)))
+        return self._to_classes(self._each(X, lambda model, rows: model.log_odds(rows, self.predictor)))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class."""
+        """Return the most probable class, the first of equals."""
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
@@ -203,11 +221,11 @@ class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent function, shape (n,) for two classes, (n, n_classes) for more."""
-        mean = self._each(X, lambda model, rows: model.latent(rows)[0])
-        variance = self._each(X, lambda model, rows: model.latent(rows)[1])
+        moments = self._each(X, lambda model, rows: np.column_stack(model.latent(rows)))
+        mean, variance = moments[:, 0::2], moments[:, 1::2]
         return (mean[:, 0], variance[:, 0]) if len(self.classes_) == 2 else (mean, variance)
 
-    def _each(self, X: Any, function: Any) -> Array:
+    def _each(self, X: Any, function: Callable[[BinaryModel, Array], Array]) -> Array:
         """Return the values of a function of each model, in blocks of rows that bound the memory."""
         check_is_fitted(self)
         inputs = self._scaling(validate_data(self, X, dtype=np.float64, reset=False))
@@ -215,12 +233,11 @@ class TunedSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         blocks = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         return np.vstack([np.column_stack([function(model, rows) for model in self.models_]) for rows in blocks])
 
-    def _to_classes(self, positive: Array) -> Array:
-        """Return class probabilities from those of each two-class problem, normalised where there are several."""
+    def _to_classes(self, log_odds: Array) -> Array:
+        """Return class probabilities from the log-odds of each two-class problem; several are normalised."""
         if len(self.classes_) == 2:
-            return np.column_stack([1.0 - positive[:, 0], positive[:, 0]])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1.0 / len(self.classes_))
+            return expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
+        return softmax(log_expit(log_odds), axis=1)
 
 
 __all__ = ["BinaryModel", "TunedSVC"]

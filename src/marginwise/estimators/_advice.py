@@ -1,0 +1,61 @@
+"""What a user should know of a fit, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from marginwise.criteria import Criterion
+from marginwise.hyperparameters import C_BOUNDS, K0_BOUNDS, KOFF_BOUNDS, Hyperparameters
+from marginwise.search import Run
+from marginwise.status import Status
+from marginwise.tuning import Tuning
+
+#: Searches whose scores differ by less found the same optimum: the criteria are means over examples, of order one.
+_SAME = 1e-3
+
+
+def advice(
+    tunings: Sequence[Tuning], statuses: Sequence[Status], criterion: Criterion, max_evaluations: int | None
+) -> tuple[str, ...]:
+    """Return messages about approximations that did not converge, and searches that ended where they should not."""
+    messages = [status.message for status in statuses if not status.ok]
+    for tuning in tunings:
+        messages += _unfinished(tuning, max_evaluations)
+        messages += _on_bounds(tuning.hyperparameters)
+        messages += _at_odds(tuning.restarts, criterion)
+    return tuple(dict.fromkeys(messages))
+
+
+def _unfinished(tuning: Tuning, max_evaluations: int | None) -> list[str]:
+    """Say that a search did not end by itself; short ones of a set length are not meant to."""
+    if tuning.status.ok:
+        return []
+    if max_evaluations is not None and len(tuning.trace) >= max_evaluations:
+        return [f"the search had not converged after {max_evaluations} evaluations; raise max_evaluations"]
+    return [] if "budget" in tuning.status.message else [f"the search did not converge: {tuning.status.message}"]
+
+
+def _on_bounds(found: Hyperparameters) -> list[str]:
+    """Say which of C, k0 and koff ended on a bound; a length scale on its bound only says that an input is useless."""
+    bounds = {"C": C_BOUNDS, "k0": K0_BOUNDS, "koff": KOFF_BOUNDS}
+    return [
+        f"{name} = {getattr(found, name):.3g} ended on its {side} bound: the data do not determine it, and predictions "
+        f"may be too sure or too unsure; a narrower prior does, e.g. prior=Prior({name}=(mean of the logarithm, 0.5))"
+        for name, limits in bounds.items()
+        for side, bound in zip(("lower", "upper"), limits, strict=True)
+        if abs(np.log(getattr(found, name) / bound)) < 1e-6
+    ]
+
+
+def _at_odds(runs: Sequence[Run], criterion: Criterion) -> list[str]:
+    """Say that the best of several searches was alone in finding its optimum."""
+    scores = np.array([run.score for run in runs if np.isfinite(run.score)])
+    if len(scores) < 2 or (scores > scores.max() - _SAME).sum() > 1:
+        return []
+    values = ", ".join(f"{run.value:.4g}" for run in runs)
+    return [
+        f"{len(runs)} searches ended at different optima ({criterion.name} {values}), and the best was found only "
+        "once; raise restarts until it is found again, or narrow the prior"
+    ]

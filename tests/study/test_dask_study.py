@@ -52,5 +52,5 @@ def test_a_cluster_that_is_not_there_is_named(tmp_path):
     url = f"sqlite:///{tmp_path / 'dask.sqlite'}"
     with pytest.raises(InvalidInputError, match="the address of a Dask scheduler"):
         run_study(PLAN, url, backend="dask")
-    with pytest.raises(MarginwiseError, match="no Dask scheduler at tcp://127.0.0.1:9"):
+    with pytest.raises(MarginwiseError, match=r"no Dask scheduler at tcp://127\.0\.0\.1:9"):
         run_study(PLAN, url, backend="dask", scheduler="tcp://127.0.0.1:9")

@@ -17,7 +17,7 @@ import pytest
 from toy_methods import SMALL, Chance, Moody, chance_plan, table
 
 from marginwise.errors import InvalidInputError, MarginwiseError
-from marginwise.study import Effort, Plan, open_store, runner
+from marginwise.study import Plan, open_store, runner
 from marginwise.study.methods import METHODS
 from marginwise.study.owners import Owner
 from marginwise.study.runner import run_study

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from marginwise.criteria import Criterion, as_criterion
+from marginwise.criteria.cross_validation import stratified_folds
 from marginwise.criteria.evidence import Evidence
 from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.inference import Precision
 from marginwise.priors import Prior
 from marginwise.search import GradientAscent, RandomWalk
-from marginwise.stacking import stratified_folds
 from marginwise.status import Status
 from marginwise.study.declare import Effort, Trial
 from marginwise.study.outcome import Judge, Outcome
@@ -78,17 +78,16 @@ class Ascent:
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Ascend twice from the same random start: on all rows, and on some with early stopping by the others."""
-        rng = np.random.default_rng(trial.seed)
         criterion = Evidence("linear", precision=self.precision, seed=trial.seed)
         options: dict[str, Any] = {
             "search": self.search,
-            "start": random_start(data.n_inputs, rng),
+            "start": random_start(data.n_inputs, np.random.default_rng(trial.seed)),
             "random_state": trial.seed,
             "max_evaluations": effort.ascent_evaluations,
             "progress": False,
         }
         tuning, seconds = timed_tune(data, criterion, test=(data.X_test, data.y_test), **options)
-        held = stratified_folds(data.y_train, _VALIDATION_FOLDS, rng) == 0
+        held = stratified_folds(data.y_train, _VALIDATION_FOLDS, trial.seed) == 0
         early = tune(
             data.X_train[~held],
             data.y_train[~held],

@@ -7,21 +7,21 @@ committed rows is ever seen; what a killed process had claimed is taken over by 
 from __future__ import annotations
 
 import json
-import math
 import os
 import sqlite3
 import threading
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.study.declare import Trial
 from marginwise.study.owners import Owner
+from marginwise.study.rows import COLUMNS, TrialRow, pack, to_row, to_values, unpack
+
+__all__ = ["Store", "TrialRow", "open_store"]
 
 #: Marks the file as a study ("mwst"), and the layout of its tables.
 APPLICATION, SCHEMA = 0x6D777374, 1
@@ -31,9 +31,6 @@ LEASE = 600.0
 
 #: Seconds to wait for another process that is writing.
 PATIENCE = 60.0
-
-#: Digits kept of each number of a trace.
-_DIGITS = 7
 
 _FORM = "sqlite:///FILE, or sqlite:////DIRECTORY/FILE for an absolute path"
 
@@ -53,74 +50,6 @@ CREATE TABLE claims (
 );
 CREATE TABLE settings (fingerprint TEXT PRIMARY KEY, description TEXT NOT NULL);
 """
-
-
-@dataclass(frozen=True)
-class TrialRow:
-    """A finished or failed trial.
-
-    Attributes
-    ----------
-    dataset, method, number, seed
-        Which trial it is, and the seed of its random numbers.
-    status, message, error_name : str
-        "done" or "failed"; how the search ended, or what went wrong and the name of the error.
-    versions : dict
-        Versions of Python and of the packages that made it.
-    seconds : float
-        Time it took.
-    evaluations : int or None
-        Evaluations of the criterion.
-    hyperparameters : tuple or None
-        C, k0, koff, l_1 … l_d that were chosen.
-    criterion_value : float or None
-        The criterion there.
-    test_error : float or None
-        Fraction of wrong labels on the test set, by the SVM where there is one.
-    posterior_error, log_loss : float or None
-        Error and mean negative log-probability of the labels on the test set, by the posterior.
-    oracle_error : float or None
-        Least test error along the path of the search: an oracle, no estimate.
-    early_error : float or None
-        Test error after early stopping by a validation set.
-    extra : dict
-        Other numbers.
-    fingerprint : str
-        Digest of all settings that the row depends on.
-    """
-
-    dataset: str
-    method: str
-    number: int
-    seed: int
-    status: str
-    message: str = ""
-    error_name: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
-    seconds: float = 0.0
-    evaluations: int | None = None
-    hyperparameters: tuple[float, ...] | None = None
-    criterion_value: float | None = None
-    test_error: float | None = None
-    posterior_error: float | None = None
-    log_loss: float | None = None
-    oracle_error: float | None = None
-    early_error: float | None = None
-    extra: dict[str, float] = field(default_factory=dict)
-    fingerprint: str = ""
-
-    @property
-    def trial(self) -> Trial:
-        """The trial that this is the row of."""
-        return Trial(self.dataset, self.method, self.number)
-
-    def __post_init__(self) -> None:
-        if self.status not in ("done", "failed"):
-            raise InvalidInputError("status", self.status, "'done' or 'failed'")
-
-
-_COLUMNS = tuple(column.name for column in fields(TrialRow))
-_AS_JSON = {"versions", "hyperparameters", "extra"}
 
 
 def open_store(url: str, *, create: bool = True, read_only: bool = False) -> Store:
@@ -177,8 +106,8 @@ class Store:
 
     def rows(self) -> list[TrialRow]:
         """Return all finished and failed trials, sorted by data set, method and number."""
-        query = f"SELECT {', '.join(_COLUMNS)} FROM trials ORDER BY dataset, method, number"
-        return [_to_row(values) for values in self._select(query)]
+        query = f"SELECT {', '.join(COLUMNS)} FROM trials ORDER BY dataset, method, number"
+        return [to_row(values) for values in self._select(query)]
 
     def trace(self, row: TrialRow) -> dict[str, list[float]] | None:
         """Return the columns of the search's trace, None if there is none."""
@@ -186,8 +115,7 @@ class Store:
         found = self._select(query, (row.dataset, row.method, row.number))
         if not found or found[0][0] is None:
             return None
-        columns: dict[str, list[float]] = json.loads(zlib.decompress(found[0][0]))
-        return columns
+        return unpack(found[0][0])
 
     def claims(self) -> dict[Trial, Owner]:
         """Return the trials that somebody works on, or did when it was killed."""
@@ -257,10 +185,7 @@ class Store:
             )
 
     def _insert(self, database: sqlite3.Connection, row: TrialRow, trace: Mapping[str, Sequence[float]] | None) -> None:
-        values = {key: json.dumps(value) if key in _AS_JSON else value for key, value in asdict(row).items()}
-        if row.hyperparameters is None:
-            values["hyperparameters"] = None
-        values |= {"finished": time.time(), "trace": None if trace is None else _packed(trace)}
+        values = to_values(row) | {"finished": time.time(), "trace": None if trace is None else pack(trace)}
         names, places = ", ".join(values), ", ".join("?" * len(values))
         database.execute(f"INSERT OR REPLACE INTO trials ({names}) VALUES ({places})", tuple(values.values()))
 
@@ -347,21 +272,3 @@ def _path(url: str) -> Path:
 
 def _key(trial: Trial) -> tuple[str, str, int]:
     return trial.dataset, trial.method, trial.number
-
-
-def _to_row(values: Sequence[Any]) -> TrialRow:
-    named = dict(zip(_COLUMNS, values, strict=True))
-    for key in _AS_JSON:
-        named[key] = None if named[key] is None else json.loads(named[key])
-    if named["hyperparameters"] is not None:
-        named["hyperparameters"] = tuple(named["hyperparameters"])
-    return TrialRow(**named)
-
-
-def _packed(trace: Mapping[str, Sequence[float]]) -> bytes:
-    rounded = {name: [_rounded(value) for value in column] for name, column in trace.items()}
-    return zlib.compress(json.dumps(rounded, separators=(",", ":")).encode(), 9)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else float(value)

@@ -42,8 +42,12 @@ class Problem:
 
     def covariance(self, hyperparameters: Hyperparameters) -> Array | LowRankGram:
         """Return the Gram matrix of the inputs, or its approximation of low rank if there are inducing inputs."""
+        return self.gram(hyperparameters) if self.inducing is None else self.low_rank_gram(hyperparameters)
+
+    def low_rank_gram(self, hyperparameters: Hyperparameters) -> LowRankGram:
+        """Return the approximation of low rank."""
         if self.inducing is None:
-            return self.gram(hyperparameters)
+            raise InvalidInputError("inducing", None, "inducing inputs, of which the approximation is made")
         return LowRankGram(as_blocks(self.X), self.inducing, hyperparameters)
 
     def penalties(self, C: float) -> Array:

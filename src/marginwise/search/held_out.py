@@ -13,7 +13,7 @@ from marginwise.problem import Problem
 from marginwise.search.trace import Trace
 from marginwise.slack import Slack
 from marginwise.status import Status
-from marginwise.svm import solve_problem
+from marginwise.svm import expansion, solve_problem
 
 #: The name of the set that stops a search; errors on all others are recorded only.
 VALIDATION = "validation"
@@ -48,10 +48,9 @@ class HeldOut:
         if not self.sets:
             return {}
         solution = solve_problem(self.problem, hyperparameters, self.slack)
-        rows = solution.support
-        weights = self.problem.y[rows] * solution.alpha[rows]
+        points, coefficients = expansion(self.problem, hyperparameters, solution)
         return {
-            name: _error(held, kernel.cross_gram(held.X, self.problem.X[rows], hyperparameters) @ weights)
+            name: _error(held, kernel.cross_gram(held.X, points, hyperparameters) @ coefficients)
             for name, held in self.sets.items()
         }
 

@@ -10,6 +10,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
 from marginwise.slack import Slack, as_slack
 from marginwise.svm.contract import Solution
+from marginwise.svm.low_rank import solve_low_rank
 from marginwise.svm.source import DenseGram, KernelRows
 from marginwise.svm.working_set import solve_working_set
 
@@ -27,6 +28,7 @@ def solve(
     slack: Slack | str = "linear",
     *,
     sample_weight: npt.ArrayLike | None = None,
+    inducing: npt.ArrayLike | None = None,
     start: Solution | None = None,
     max_memory: int = MAX_MEMORY,
 ) -> Solution:
@@ -42,6 +44,8 @@ def solve(
     slack : "linear" or "quadratic"
     sample_weight : array of shape (n,), optional
         Positive weights w_i; weight 2 is the same as the row given twice.
+    inducing : array of shape (m, d), optional
+        Inducing inputs: the Gram matrix is then of low rank, for tables with many rows.
     start : Solution, optional
         Solution of the same examples with neighbouring hyperparameters; saves most of the work.
     max_memory : int
@@ -54,7 +58,7 @@ def solve(
     >>> solution.alpha.round(3), solution.latent.round(3)
     (array([2.541, 2.541]), array([-1.,  1.]))
     """
-    problem = as_problem(X, y, sample_weight)
+    problem = as_problem(X, y, sample_weight, inducing)
     return solve_problem(problem, hyperparameters, as_slack(slack), start=start, max_memory=max_memory)
 
 
@@ -86,6 +90,9 @@ def solve_problem(
     """Train the SVM of a checked problem; ``gram`` saves its computation when it is at hand."""
     _check_start(start, problem.n)
     penalties = problem.penalties(hyperparameters.C)
+    if problem.inducing is not None:
+        approximate = problem.low_rank_gram(hyperparameters)
+        return solve_low_rank(approximate, problem.y, penalties, slack, start=start)
     if gram is None and 8 * problem.n**2 > max_memory:
         rows = KernelRows(problem.X, hyperparameters, max_memory)
         return solve_working_set(rows, problem.y, penalties, slack, start, problem.repeats)
@@ -97,6 +104,18 @@ def solve_dense(gram: Array, y: Array, penalties: Array, slack: Slack, *, start:
     """Train the SVM of a checked Gram matrix; labels ±1, penalties C_i."""
     _check_start(start, len(y))
     return solve_working_set(DenseGram(gram), y, penalties, slack, start)
+
+
+def expansion(problem: Problem, hyperparameters: Hyperparameters, solution: Solution) -> tuple[Array, Array]:
+    """Return points x_j and coefficients c_j of the latent function θ*(x) = Σ_j c_j K(x, x_j).
+
+    The support vectors, or the inducing inputs of a Gram matrix of low rank.
+    """
+    signed = problem.y * solution.alpha
+    if problem.inducing is None:
+        return problem.X[solution.support], signed[solution.support]
+    gram = problem.low_rank_gram(hyperparameters)
+    return problem.inducing, gram.dual(gram.project(signed))
 
 
 def _check_start(start: Solution | None, n: int) -> None:

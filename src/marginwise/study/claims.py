@@ -105,5 +105,5 @@ def number(value: float, digits: int = 2) -> str:
 def listed(items: Iterable[str], most: int = 5) -> str:
     """Return items as a phrase, the first few by name; "none" without any."""
     found = list(items)
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + more if found else "none"
+    more = f"; and {len(found) - most} more" if len(found) > most else ""
+    return "; ".join(found[:most]) + more if found else "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Width of the histograms' bins in %, as in the paper.
 BIN = 2.0
+
+#: Metadata that leave the time out, by kind of file.
+_TIMELESS: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 
 class Drawing(ABC):
@@ -62,14 +66,14 @@ class Drawing(ABC):
             figure.set_layout_engine("none")
         return figure
 
-    def save(self, directory: Path) -> list[Path]:
+    def save(self, directory: Path, *, prefix: str = "", suffixes: Sequence[str] = ("svg", "png", "pdf")) -> list[Path]:
         """Write it as SVG, PNG and PDF, and return the files. None of them holds the time it was made."""
         mpl, _ = _matplotlib()
         files: list[Path] = []
         with mpl.rc_context(figure_style()):
-            for suffix, metadata in (("svg", {"Date": None}), ("png", {}), ("pdf", {"CreationDate": None})):
-                files.append(directory / f"{self.name}.{suffix}")
-                self.figure.savefig(files[-1], dpi=200, facecolor="white", metadata=metadata)
+            for suffix in suffixes:
+                files.append(directory / f"{prefix}{self.name}.{suffix}")
+                self.figure.savefig(files[-1], dpi=200, facecolor="white", metadata=_TIMELESS[suffix])
         return files
 
 
@@ -185,9 +189,11 @@ class Methods(Drawing):
         panels = figure.subplots(1, len(paper.DATASETS), sharey=True)
         for axes, (dataset, label) in zip(panels, paper.DATASETS.items(), strict=True):
             for place, (method, found) in enumerate(self.errors.items()):
-                self._draw_row(axes, place, found[dataset], self.published.get((method, dataset)))
+                published = self.published.get((method, dataset))
+                _draw_row(axes, place, found[dataset], published, self._least(dataset))
             axes.set_title(label)
             axes.set_xscale("log")
+            axes.set_xlim(left=0.9 * self._least(dataset))
             ticks = _ticks(*axes.get_xlim())
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             axes.xaxis.minorticks_off()
@@ -195,17 +201,25 @@ class Methods(Drawing):
         panels[0].invert_yaxis()
         figure.supxlabel("test error (%)", fontsize=9)
 
-    def _draw_row(self, axes: Axes, place: int, sample: Sample, published: tuple[float, float | None] | None) -> None:
-        least = 0.1  # a logarithmic scale has no room for 0
-        if sample.mean is not None:
-            dots = np.maximum(sample.values, least)
-            axes.plot(dots, np.full(sample.n, place), "o", color=SERIES[0], alpha=0.25, markersize=3, markeredgewidth=0)
-            axes.plot(max(sample.mean, least), place, "o", color=SERIES[0], markersize=5)
-        if published is not None:
-            mean, sd = published
-            if sd is not None:
-                axes.plot([max(mean - sd, least), mean + sd], [place + 0.28] * 2, color=MUTED, linewidth=0.9)
-            axes.plot(mean, place + 0.28, "D", color=INK, markersize=3.5, markerfacecolor="none", markeredgewidth=0.9)
+    def _least(self, dataset: str) -> float:
+        """Return the least error to show: a logarithmic scale has no room for 0."""
+        ours = [mean for found in self.errors.values() if (mean := found[dataset].mean)]
+        theirs = [mean for (_, name), (mean, _) in self.published.items() if name == dataset]
+        return 0.7 * min(*ours, *theirs)
+
+
+def _draw_row(
+    axes: Axes, place: int, sample: Sample, published: tuple[float, float | None] | None, least: float
+) -> None:
+    if sample.mean is not None:
+        dots = np.maximum(sample.values, least)
+        axes.plot(dots, np.full(sample.n, place), "o", color=SERIES[0], alpha=0.25, markersize=3, markeredgewidth=0)
+        axes.plot(max(sample.mean, least), place, "o", color=SERIES[0], markersize=5)
+    if published is not None:
+        mean, sd = published
+        if sd is not None:
+            axes.plot([max(mean - sd, least), mean + sd], [place + 0.28] * 2, color=MUTED, linewidth=0.9)
+        axes.plot(mean, place + 0.28, "D", color=INK, markersize=3.5, markerfacecolor="none", markeredgewidth=0.9)
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -24,6 +24,9 @@ Columns = dict[str, list[float]]
 #: Length scales shown of a walk (fig. twonorm_lz) and of an ascent (fig. twonorm_ll).
 WALK_SCALES, ASCENT_SCALES = 5, 6
 
+#: Values that differ by more than this factor are shown on a logarithmic scale.
+_LOGARITHMIC = 4.0
+
 
 def typical(store: Store, trials: Trials, method: str) -> tuple[TrialRow, Columns] | None:
     """Return a trial to show and its trace: the first on Twonorm, as in the paper, or on the first set that has one."""
@@ -215,7 +218,13 @@ def _scale_label(name: str) -> str:
 
 
 def _title(axes: Axes, text: str, *, log: bool = False) -> None:
+    """Set the title of a panel; ``log``: its values are spread over several factors, so show them so if they are."""
     axes.set_title(text)
-    if log:
+    low, high = axes.dataLim.intervaly
+    if log and high > _LOGARITHMIC * low > 0:
+        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
         axes.set_yscale("log")
-        axes.yaxis.set_minor_formatter("")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 3) if high > 30 * low else (1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())

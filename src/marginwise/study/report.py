@@ -102,8 +102,8 @@ def to_page(title: str, lead: str, parts: Sequence[Section]) -> Page:
     return page
 
 
-def to_markdown(title: str, lead: str, parts: Sequence[Section], figures: str | None = "figures") -> str:
-    """Return the sections as Markdown; ``figures`` is the folder with the figures, None to leave them out."""
+def to_markdown(title: str, lead: str, parts: Sequence[Section], figures: str = "figures/") -> str:
+    """Return the sections as Markdown; ``figures`` is what the paths of figures begin with."""
     lines = [f"# {title}", lead]
     for section in parts:
         lines.append(f"## {section.title}")
@@ -113,11 +113,11 @@ def to_markdown(title: str, lead: str, parts: Sequence[Section], figures: str | 
             elif isinstance(part, Facts):
                 lines.append("\n".join(f"- **{number}** {meaning}" for number, meaning in part.pairs))
             elif isinstance(part, Notes):
-                lines.append("\n".join(f"> {message}" for message in part.messages))
+                lines.append("\n".join(f"> - {message}" for message in part.messages))
             elif isinstance(part, Table):
                 lines.append(part.markdown())
-            elif figures is not None:
-                lines.append(f"![{part.alt}]({figures}/{part.name}.svg)\n\n{part.caption}")
+            else:
+                lines.append(f"![{part.alt}]({figures}{part.name}.svg)\n\n{part.caption}")
     return "\n\n".join(line.strip("\n") for line in lines if line) + "\n"
 
 

@@ -185,14 +185,16 @@ def _known(trials: Trials, cell: Comparison) -> str:
     return " ".join(parts)
 
 
+def separation(findings: Findings) -> Section:
+    """Show whether the ends of searches are separate optima."""
+    if not findings.scans:
+        return Section("Local optima", ["No two trials of the same criterion on the same data are finished yet."])
+    return Section("Local optima", [Scans(tuple(findings.scans)), tables.barriers(findings.scans)])
+
+
 def optima(findings: Findings) -> Section:
-    """Show local optima."""
-    section = Section("Local optima")
-    if findings.scans:
-        section.parts.append(Scans(tuple(findings.scans)))
-        section.parts.append(tables.barriers(findings.scans))
-    else:
-        section.parts.append("No two trials of the same criterion on the same data are finished yet.")
+    """Show local optima, and how far apart they are."""
+    section = separation(findings)
     spreads = [Spread.compute(findings.trials, dataset) for dataset in paper.DATASETS]
     section.parts.extend(spread for spread in spreads if spread is not None)
     return section

@@ -41,7 +41,11 @@ class Table:
 
     def markdown(self) -> str:
         """Return it as Markdown."""
-        lines = [self.header, ["---"] + ["---:"] * (len(self.header) - 1), *self.rows]
+        cells = [[as_cell(value) for value in row] for row in self.rows]
+        sides = [
+            "---:" if any(row[place].value is not None for row in cells) else "---" for place in range(len(self.header))
+        ]
+        lines: list[Sequence[Value]] = [self.header, ["---", *sides[1:]], *cells]
         text = "\n".join("| " + " | ".join(_plain(cell) for cell in line) + " |" for line in lines)
         return f"**{self.title}**\n\n{text}\n\n{self.note}\n"
 
@@ -75,5 +79,5 @@ def minus(text: str) -> str:
 
 def _plain(value: Value) -> str:
     cell = as_cell(value)
-    text = f"{cell.text} ({cell.detail})" if cell.detail else cell.text
+    text = f"{cell.text}<br>{cell.detail}" if cell.detail else cell.text
     return text.replace("|", "\\|")

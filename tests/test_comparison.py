@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict
 
@@ -18,9 +18,9 @@ Y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.3 * RNG.normal(size=60), [
 
 def test_scores_are_those_of_cross_validated_predictions() -> None:
     rows = splits(Y, folds=4, test_fraction=None, seed=1)
-    methods = {"boosting": HistGradientBoostingClassifier(random_state=0)}
-    result = score("boosting", list(run_parts(X, Y, methods, rows)))
-    probabilities = cross_val_predict(methods["boosting"], X, Y, cv=rows, method="predict_proba")
+    methods = {"logistic": LogisticRegression()}
+    result = score("logistic", list(run_parts(X, Y, methods, rows)))
+    probabilities = cross_val_predict(methods["logistic"], X, Y, cv=rows, method="predict_proba")
     wrong = np.array(["a", "b", "c"])[probabilities.argmax(axis=1)] != Y
     assert result.error == pytest.approx(wrong.mean())
     assert result.error_deviation == pytest.approx(wrong.std() / np.sqrt(60))

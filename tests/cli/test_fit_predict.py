@@ -234,7 +234,7 @@ def test_mistakes_in_a_call_of_predict(run, folder: Path, tmp_path: Path) -> Non
     model = folder / "patients.skops"
     new = tmp_path / "new.csv"
     new.write_text("age,place\n1,town\n")
-    assert "new.csv: expected all 3 columns of the first table, but 'weight' is missing" in refused(
+    assert "new.csv: expected all 3 columns that the model was trained on, but 'weight' is missing" in refused(
         run, "predict", model, new
     )
     new.write_text("age,weight,place\n1,2,moon\n")

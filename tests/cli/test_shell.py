@@ -102,3 +102,16 @@ def test_what_is_not_installed_is_named_before_any_work(
     monkeypatch.setattr("marginwise.cli.fit.find_spec", lambda name: None)
     assert main(["fit", str(table)]) == 1
     assert "needs skops (pip install 'marginwise[saving]'); --no-files does without" in capsys.readouterr().err
+
+
+def test_terminals_without_these_characters(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "größe,urteil\n" + "".join(f"{i},{'süß' if i % 2 else 'sauer'}\n" for i in range(8)), encoding="utf-8"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    with start("fit", table, "--no-files", "--freedom", 0, env=environment) as fit:
+        out, err = fit.communicate(timeout=100)
+    assert (fit.returncode, err) == (0, "")
+    assert "s\\xfc\\xdf (4 rows)" in out
+    assert "####" in out

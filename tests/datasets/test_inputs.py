@@ -40,10 +40,13 @@ def test_labels_are_there_if_none_is_missing(
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("age,color\n1,red\n", "all 2 columns of the first table, but 'colour' is missing; it has 'age', 'color'"),
+        (
+            "age,color\n1,red\n",
+            "all 2 columns that the model was trained on, but 'colour' is missing; it has 'age', 'color'",
+        ),
         ("a,b\n1,red\n", "'age', 'colour' are missing"),
         ("age,colour\n1,green\n", "no other categories in column 'colour' than 'blue', 'red'; others are in row 2"),
-        ("age,colour\nold,red\n5,red\n", "numbers, as in the first table, but words are in row 2 column 'age'"),
+        ("age,colour\nold,red\n5,red\n", "numbers, as in training, but words are in row 2 column 'age'"),
         ("age,colour\n1,\n", "row 2 column 'colour'"),
         ("", "it is empty"),
         ("1 1:2\n", "in LIBSVM format, which has no names"),

@@ -6,6 +6,7 @@ Only the module of the command that is asked for is imported, so that help and m
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -30,8 +31,27 @@ _COMMANDS = {
 }
 
 #: Arguments of the library whose options have another name.
-_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs", "test_fraction": "--test-fraction", "name": "NAME"}
-_SAME_NAME = ("target", "drop", "delimiter", "freedom", "criterion", "slack", "restarts", "folds", "peers")
+_OPTIONS = {
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "test_fraction": "--test-fraction",
+    "max_evaluations": "--max-evaluations",
+    "name": "NAME",
+}
+_SAME_NAME = (
+    "target",
+    "drop",
+    "delimiter",
+    "freedom",
+    "criterion",
+    "slack",
+    "restarts",
+    "folds",
+    "peers",
+    "store",
+    "backend",
+    "scheduler",
+)
 
 _EPILOG = """\
 examples:
@@ -48,6 +68,9 @@ class _Interrupted(BaseException):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a label that the terminal can't show is no reason to fail
+            stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
     command = next((word for word in words if not word.startswith("-")), None)
     name = f"marginwise {command}" if command in _COMMANDS else "marginwise"
@@ -105,7 +128,7 @@ def _in_words(mistake: InvalidInputError) -> str:
     if mistake.argument == "path":
         return f"{mistake.value}: expected {mistake.allowed}"
     name = f"--{mistake.argument}" if mistake.argument in _SAME_NAME else mistake.argument
-    return str(InvalidInputError(_OPTIONS.get(name, name), mistake.value, mistake.allowed))
+    return f"{_OPTIONS.get(name, name)} is {mistake.value!r}; expected {mistake.allowed}"
 
 
 def _say(message: str, code: int) -> int:

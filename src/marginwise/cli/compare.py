@@ -20,7 +20,7 @@ from marginwise.cli.files import (
     require_classes,
     written_whole,
 )
-from marginwise.cli.text import aligned, percent
+from marginwise.cli.text import aligned, numbered, percent, printable
 from marginwise.errors import InvalidInputError
 
 _CRITERIA = "ep-loo,ep-evidence,laplace-evidence,span"
@@ -71,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     scores = sorted((score(name, parts[name]) for name in methods), key=lambda s: (math.isnan(s.log_loss), s.log_loss))
     held_out = sum(len(test) for _, test in rows)
     how = f"{len(rows)} folds" if arguments.test_fraction is None else f"{held_out} of {len(table.y)} rows held out"
-    title = f"{Path(arguments.table).name}: {len(table.y)} rows, {table.X.shape[1]} inputs, target {table.target_name}"
+    size = f"{numbered(len(table.y), 'row')}, {numbered(table.X.shape[1], 'input')}"
+    title = f"{Path(arguments.table).name}: {size}, target {table.target_name}"
     if arguments.report is not None:
         with written_whole(Path(arguments.report)) as draft:
             _page(title, how, scores).write(draft)
@@ -87,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         }
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
     else:
-        sys.stdout.write(f"{title}; {how}\n\n{aligned([_HEADER, *map(_row, scores)], '<>>>>')}\n{_NOTE}\n")
+        text = f"{title}; {how}\n\n{aligned([_HEADER, *map(_row, scores)], '<>>>>')}\n{_NOTE}\n"
+        sys.stdout.write(printable(text, sys.stdout.encoding))
     return 0 if any(not s.failure for s in scores) else 1
 
 

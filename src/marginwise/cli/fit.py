@@ -20,6 +20,7 @@ from marginwise.cli.files import (
     require_classes,
     written_whole,
 )
+from marginwise.cli.text import printable
 from marginwise.errors import ConvergenceWarning, MarginwiseError
 
 
@@ -49,6 +50,13 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         help="how far length scales may differ, 0 for one that serves all inputs (default: auto, found by folds)",
     )
     tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
+    tuning.add_argument(
+        "--max-evaluations",
+        type=int,
+        default=100,
+        metavar="N",
+        help="of the criterion, in a search (default: %(default)s)",
+    )
     add_run_arguments(tuning)
 
 
@@ -70,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         criterion=arguments.criterion,
         slack=arguments.slack,
         restarts=arguments.restarts,
+        max_evaluations=arguments.max_evaluations,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
     )
@@ -79,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught, progress_default(show):
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(table.X, table.y)
-    messages = [str(warning.message) for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    messages = list(dict.fromkeys(str(warning.message) for warning in caught))
     summary = summarise(
         model,
         table,
@@ -104,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         paths = {kind: None if path is None else str(path) for kind, path in files.items()}
         sys.stdout.write(json.dumps({**summary.to_dict(), **paths}, indent=2) + "\n")
     elif not arguments.quiet:
-        sys.stdout.write(summary.to_text())
+        sys.stdout.write(printable(summary.to_text(), sys.stdout.encoding))
         lines = [f"{kind:<7} {path}\n" for kind, path in files.items() if path is not None]
         sys.stdout.write("\n" + "".join(lines) if lines else "")
     return 0

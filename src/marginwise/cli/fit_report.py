@@ -50,6 +50,7 @@ def held_out(model: TunedSVC) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.i
     labels = np.column_stack([part.y for part in model.models_])
     if len(model.classes_) == 2:
         return np.column_stack([1.0 - probability, probability]), (labels[:, 0] > 0).astype(np.intp)
+    probability = np.maximum(probability, np.finfo(float).tiny)  # all may be zero
     return probability / probability.sum(axis=1, keepdims=True), labels.argmax(axis=1)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.cli.text import aligned, bar, percent
+from marginwise.cli.text import aligned, bar, numbered, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
 
@@ -68,8 +68,8 @@ class Summary:
     @property
     def contents(self) -> str:
         """What the table holds, in words."""
-        classes = ", ".join(f"{label} ({n} rows)" for label, n in self.classes.items())
-        return f"{self.rows} rows, {self.inputs} inputs; {self.target} is {classes}"
+        classes = ", ".join(f"{label} ({numbered(n, 'row')})" for label, n in self.classes.items())
+        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
 
     def ranked(self) -> list[tuple[str, float]]:
         """Return the inputs and their relevances, the largest first."""

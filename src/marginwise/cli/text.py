@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_PLAIN = str.maketrans({"█": "#", "±": "+-", **dict.fromkeys(_EIGHTHS.strip(), "")})
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> str:
@@ -26,3 +27,17 @@ def bar(fraction: float, width: int = 24) -> str:
 def percent(fraction: float) -> str:
     """Return a fraction in percent."""
     return f"{100 * fraction:.1f} %"
+
+
+def numbered(n: int, noun: str) -> str:
+    """Return a number of things."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def printable(text: str, encoding: str | None) -> str:
+    """Return the text with plain characters for those that a terminal of this encoding does not have."""
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN)
+    return text

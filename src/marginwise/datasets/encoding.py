@@ -38,7 +38,7 @@ def encode(
             continue
         if numeric and j not in known:
             words = [(i, j) for i, cell in enumerate(grid.words(j)) if number(cell) is None]
-            raise wrong_file(grid.path, f"numbers, as in the first table, but words are in {grid.places(words)}")
+            raise wrong_file(grid.path, f"numbers, as in training, but words are in {grid.places(words)}")
         levels = tuple(known[j]) if j in known else _levels(grid, j)
         blocks.append(_one_hot(grid, j, levels))
         names += [f"{grid.names[j]}={level}" for level in levels]

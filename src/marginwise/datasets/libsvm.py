@@ -58,7 +58,7 @@ def read_libsvm(path: Path, content: bytes, names: Sequence[str] | None = None) 
         raise wrong_file(path, "lines with a label and index:value pairs, but it has no value other than zero")
     if names and sparse.shape[1] > len(names):
         largest = sparse.shape[1] - 1 + first
-        raise wrong_file(path, f"indices up to {names[-1][1:]}, as in the first table, but it has one of {largest}")
+        raise wrong_file(path, f"indices up to {names[-1][1:]}, as in training, but it has one of {largest}")
     n, d = sparse.shape[0], len(names or ()) or sparse.shape[1]
     if n * d > LARGEST:
         raise wrong_file(

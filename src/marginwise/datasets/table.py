@@ -215,7 +215,7 @@ def load_inputs(
     if absent:
         raise wrong_file(
             file,
-            f"all {len(schema.columns)} columns of the first table, but {some(absent)} "
+            f"all {len(schema.columns)} columns that the model was trained on, but {some(absent)} "
             f"{'is' if len(absent) == 1 else 'are'} missing; it has {some(map(repr, grid.names))}",
         )
     columns = [grid.names.index(name) for name in schema.columns]

@@ -14,6 +14,9 @@ from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.status import CONVERGED
 
+#: What a gradient is worth sampling for when it only has to say where to go next.
+TO_CLIMB = Precision(relative=0.2, floor=1e-3, max_leapfrogs=10_000)
+
 
 class Evidence(Criterion):
     """The normalised log evidence E(Y|X) without approximation: its gradient, by sampling from the posterior.
@@ -28,7 +31,9 @@ class Evidence(Criterion):
     value : bool
         Whether to estimate the value as well.
     precision : Precision, optional
-        When sampling stops: by default when the norm of the standard errors is a tenth of the gradient's.
+        When sampling stops: by default when the norm of the standard errors is a fifth of the gradient's, which is
+        enough to climb by, or at the latest after 10,000 leapfrog steps. Errors are then no larger than with the
+        paper's 20,000 draws.
     seed : int
         Seed of the noise.
     """
@@ -47,7 +52,7 @@ class Evidence(Criterion):
         seed: int = 0,
     ) -> None:
         super().__init__(slack)
-        self.value, self.precision, self.seed = value, precision or Precision(), seed
+        self.value, self.precision, self.seed = value, precision or TO_CLIMB, seed
 
     def evaluate(
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True

@@ -167,6 +167,24 @@ def test_trials_of_killed_workers_are_run_again_but_not_for_ever(store, monkeypa
 
 
 @pytest.mark.usefixtures("chance")
+def test_rows_of_workers_with_other_code_are_refused(store, monkeypatch):
+    class Stranger(Fragile):
+        def submit(self, function, *arguments):
+            (row, trace), future = function(*arguments), Future()
+            future.set_result((replace(row, fingerprint="other") if row.method == "span-walk" else row, trace))
+            return future
+
+    @contextmanager
+    def strangers(*arguments):
+        yield Stranger(0)
+
+    monkeypatch.setattr(runner, "start_workers", strangers)
+    summary = run_study(chance_plan(1), store)
+    assert [(row.method, row.error_name) for row in summary.failed] == [("span-walk", "MarginwiseError")] * 2
+    assert "another marginwise" in summary.failed[0].message
+
+
+@pytest.mark.usefixtures("chance")
 def test_a_run_waits_for_trials_that_others_have(store):
     plan, other = chance_plan(1), Owner.this_process()
     theirs = store.claim(plan.enumerate(), other, begun=0.0)
@@ -202,7 +220,7 @@ def test_a_read_only_store_can_not_be_run(store, tmp_path):
         run_study(REAL, reader, n_jobs=1)
 
 
-def test_the_command_ends_on_ctrl_c_with_130_and_goes_on(tmp_path):
+def test_the_command_ends_on_ctrl_c_with_130_and_keeps_what_is_finished(tmp_path):
     script = """
         import argparse, sys
         from marginwise.study import Effort, Plan, command

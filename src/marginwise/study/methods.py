@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import time
 from dataclasses import replace
@@ -88,6 +90,7 @@ def run_trial(trial: Trial, effort: Effort) -> Result:
         oracle_error=outcome.oracle_error,
         early_error=outcome.early_error,
         extra=outcome.extra,
+        fingerprint=digest(settings_of(trial.dataset, trial.method, effort)),
         **common,
     )
     return row, outcome.trace
@@ -120,6 +123,11 @@ def settings_of(dataset: str, method: str, effort: Effort) -> dict[str, Any]:
         "method": fingerprint(METHODS[method]),
         "effort": fingerprint(effort),
     }
+
+
+def digest(settings: dict[str, Any]) -> str:
+    """Return the fingerprint of settings."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:

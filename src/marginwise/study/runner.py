@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import signal
 import threading
 import time
@@ -11,12 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from marginwise.errors import MarginwiseError
 from marginwise.study.declare import Plan, Trial
-from marginwise.study.methods import Result, run_trial, settings_of
+from marginwise.study.methods import Result, digest, run_trial, settings_of
+from marginwise.study.outcome import Columns
 from marginwise.study.owners import Owner
 from marginwise.study.progress import Progress, show_progress
 from marginwise.study.store import LEASE, Store, TrialRow, open_store
@@ -123,7 +122,7 @@ class _Run:
         cells = {(trial.dataset, trial.method) for trial in [*self.trials, *(row.trial for row in rows)]}
         for cell in sorted(cells):
             settings = settings_of(*cell, self.plan.effort)
-            self.fingerprints[cell] = _digest(settings)
+            self.fingerprints[cell] = digest(settings)
             descriptions[self.fingerprints[cell]] = settings
         others = [row for row in rows if row.fingerprint != self.fingerprints[row.dataset, row.method]]
         if others and not redo:
@@ -194,16 +193,22 @@ class _Run:
         """Write the row of a trial that has ended; None if it has none, because it is to be run again."""
         error = future.exception() if future.done() else BrokenExecutor("another worker was killed")
         if error is None:
-            row, trace = future.result()
+            row, trace = self._checked(*future.result())
         else:
             self.crashes[trial] += 1
             if isinstance(error, BrokenExecutor) and self.crashes[trial] < _MOST_CRASHES:
                 self.store.release(self.owner, [trial])
                 return None
-            row, trace = _crashed(trial, error), None
-        row = replace(row, fingerprint=self.fingerprints[trial.dataset, trial.method])
+            row, trace = _failed(trial, error, "the worker was lost; memory may have run out"), None
         self.finished += self.store.finish(row, trace, self.owner)
         return row
+
+    def _checked(self, row: TrialRow, trace: Columns | None) -> Result:
+        """Return the result, or a failure if the worker has other code or other data than this process."""
+        if row.status == "failed" or row.fingerprint == self.fingerprints[row.dataset, row.method]:
+            return row, trace
+        error = MarginwiseError(f"marginwise {row.versions.get('marginwise')}, fingerprint {row.fingerprint}")
+        return _failed(row.trial, error, "the worker has another marginwise or other data than this process"), None
 
 
 class _Interrupted(BaseException):
@@ -218,6 +223,7 @@ def _interruptible() -> Iterator[None]:
         return
 
     def interrupt(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, previous)  # pressed again it does what it always does
         raise _Interrupted
 
     previous = signal.signal(signal.SIGINT, interrupt)
@@ -227,15 +233,11 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _crashed(trial: Trial, error: BaseException) -> TrialRow:
-    """Return the row of a trial whose worker did not survive it."""
-    message = f"the worker that ran it was lost ({error}); memory may have run out"
+def _failed(trial: Trial, error: BaseException, reason: str) -> TrialRow:
+    """Return the row of a trial that came to nothing on its worker."""
     key = (trial.dataset, trial.method, trial.number)
-    return TrialRow(*key, seed=trial.seed, status="failed", message=message, error_name=type(error).__name__)
-
-
-def _digest(settings: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+    name, message = type(error).__name__, f"{reason} ({error})"
+    return TrialRow(*key, seed=trial.seed, status="failed", message=message, error_name=name)
 
 
 def _differences(before: Any, now: Any, place: str = "") -> list[str]:

@@ -212,15 +212,19 @@ class Store:
             raise MarginwiseError(f"{self.path} can't be written; copy it, or make it writable")
         with self._lock:
             try:
-                self._database.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                raise MarginwiseError(f"{self.path} can't be written: {error}") from None
-            try:
+                self._begin()
                 yield self._database
-            except BaseException:
-                self._database.execute("ROLLBACK")
+                self._database.execute("COMMIT")
+            except BaseException:  # Ctrl-C may come at any moment
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
+
+    def _begin(self) -> None:
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise MarginwiseError(f"{self.path} can't be written: {error}") from None
 
     def _check_or_create(self) -> None:
         """Make the tables in a new file; refuse files of others, and of a later version."""

@@ -58,6 +58,9 @@ class Hyperparameters:
     ) -> None:
         for name, value in (("C", C), ("k0", k0), ("koff", koff)):
             object.__setattr__(self, name, _positive(name, value))
+        if _all_positive(length_scales):  # thousands of numbers are not looked at one by one
+            object.__setattr__(self, "length_scales", tuple(length_scales.tolist()))  # type: ignore[union-attr]
+            return
         scales = np.atleast_1d(np.asarray(length_scales, dtype=object))
         if scales.ndim != 1 or scales.size == 0:
             raise InvalidInputError(
@@ -76,8 +79,8 @@ class Hyperparameters:
         return {"values": np.array([self.C, self.k0, self.koff, *self.length_scales])}
 
     def __setstate__(self, state: dict[str, Vector]) -> None:
-        C, k0, koff, *length_scales = state["values"].tolist()
-        self.__init__(C, k0, koff, length_scales)  # type: ignore[misc]
+        values = state["values"]
+        self.__init__(*values[:3].tolist(), values[3:])  # type: ignore[misc]
 
     @property
     def is_isotropic(self) -> bool:
@@ -95,8 +98,8 @@ class Hyperparameters:
         if logs.ndim != 1 or logs.size < 4 or logs.dtype.kind not in "iuf":
             raise InvalidInputError("vector", vector, "log C, log k0, log koff and at least one log length scale")
         with np.errstate(over="ignore"):  # an infinite value is refused by name below
-            C, k0, koff, *length_scales = np.exp(logs).tolist()
-        return cls(C, k0, koff, length_scales)
+            values = np.exp(logs.astype(float))
+        return cls(*values[:3].tolist(), values[3:])
 
     @classmethod
     def from_values(cls, value: Hyperparameters | Sequence[float]) -> Hyperparameters:
@@ -152,6 +155,13 @@ def log_bounds(n_length_scales: int) -> tuple[Vector, Vector]:
     """Return the lowest and the highest vector of logarithms that a search may reach."""
     rows = np.log([C_BOUNDS, K0_BOUNDS, KOFF_BOUNDS, *([LENGTH_SCALE_BOUNDS] * n_length_scales)])
     return rows[:, 0], rows[:, 1]
+
+
+def _all_positive(values: object) -> bool:
+    """Return whether this is an array of positive finite numbers."""
+    if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1 or values.size == 0:
+        return False
+    return bool((values > 0).all() and np.isfinite(values).all())
 
 
 def _positive(name: str, value: object) -> float:

@@ -57,6 +57,23 @@ def test_curvature_is_the_hessian_after_conjugate_moves(rng: np.random.Generator
     np.testing.assert_allclose(curvature(tuple((s, hessian @ s) for s in axes.T)), hessian, atol=1e-10)
 
 
+def test_many_hyperparameters_need_no_matrix(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step from products of a few vectors is the step from the matrix that they stand for."""
+    from marginwise.search import quasi_newton as module
+
+    A = rng.normal(size=(30, 40))
+    hessian = A @ A.T
+    pairs = tuple((s, hessian @ s) for s in rng.normal(size=(12, 30)))
+    gradient, free = rng.normal(size=30), rng.uniform(size=30) < 0.8
+    dense = module.newton_step(pairs, gradient, free)
+    np.testing.assert_allclose(curvature(pairs)[np.ix_(free, free)] @ dense, gradient[free], rtol=1e-8)
+    monkeypatch.setattr(module, "_DENSE", 0)
+    np.testing.assert_allclose(module.newton_step(pairs, gradient, free), dense, rtol=1e-7)
+    parallel = (pairs[0], (-pairs[0][0], pairs[0][1]))
+    with pytest.raises(np.linalg.LinAlgError), np.errstate(invalid="ignore"):
+        module.newton_step(parallel, gradient, free)
+
+
 @pytest.mark.parametrize("toy", [toys.Hill, toys.Valley, toys.RegressionEvidence])
 def test_is_no_slower_than_scipy(toy: type[Criterion]) -> None:
     """Count evaluations until the better of the two ends is reached to 3e-4, summed over starts and sizes."""

@@ -33,6 +33,9 @@ _STRETCH = 4.0
 #: Where rounding or a small kink of the criterion ends the search, a derivative of so many tolerances will do.
 _NEARLY = 100.0
 
+#: Up to so many hyperparameters the curvature is a matrix; for more it stays a sum of a few products.
+_DENSE = 200
+
 Pair = tuple[Array, Array]
 
 
@@ -143,14 +146,27 @@ class QuasiNewton(Search[NewtonState]):
             direction = stretch * self.first_move * space.normalised(gradient)
         elif free.any():
             try:
-                factor = cho_factor(curvature(pairs)[np.ix_(free, free)])
+                direction[free] = stretch * newton_step(pairs, gradient, free)
             except np.linalg.LinAlgError:  # moves so nearly parallel that the matrix is not positive definite
                 return self._at(space, point, (), stretch)
-            direction[free] = stretch * cho_solve(factor, gradient[free])
         longest = float(np.abs(direction).max())
         if longest > self.largest_move:
             direction *= self.largest_move / longest
         return NewtonState(space, point, pairs, stretch, direction)
+
+
+def newton_step(pairs: tuple[Pair, ...], gradient: Array, free: npt.NDArray[np.bool_]) -> Array:
+    """Return B⁻¹g for the free entries, B the block of :func:`curvature` that belongs to them."""
+    if len(gradient) <= _DENSE:
+        return cho_solve(cho_factor(curvature(pairs)[np.ix_(free, free)]), gradient[free])
+    flat, ups, downs = _factors(pairs)
+    U = np.vstack([ups, downs])[:, free]
+    # (βI + UᵀSU)⁻¹ = [I - Uᵀ(βS + UUᵀ)⁻¹U]/β, S the signs of the rows of U: Woodbury's formula
+    inner = U @ U.T + flat * np.diag([1.0] * len(ups) + [-1.0] * len(downs))
+    step = (gradient[free] - U.T @ np.linalg.solve(inner, U @ gradient[free])) / flat
+    if not step @ gradient[free] > 0.0:
+        raise np.linalg.LinAlgError("not positive definite")
+    return step
 
 
 def curvature(pairs: tuple[Pair, ...]) -> Array:
@@ -159,11 +175,20 @@ def curvature(pairs: tuple[Pair, ...]) -> Array:
     Directions that no move has tried are taken for as flat as the flattest move, by the scale y·y/s·y that
     Nocedal & Wright (eq. 6.20) take from the last one; then follow the updates (eq. 6.19), the oldest first.
     """
-    B = np.eye(len(pairs[0][0])) * min((y @ y) / (s @ y) for s, y in pairs)
-    for s, y in pairs:
-        pull = B @ s
-        B += np.outer(y, y) / (s @ y) - np.outer(pull, pull) / (s @ pull)
-    return B
+    flat, ups, downs = _factors(pairs)
+    return flat * np.eye(ups.shape[1]) + ups.T @ ups - downs.T @ downs
+
+
+def _factors(pairs: tuple[Pair, ...]) -> tuple[float, Array, Array]:
+    """Return β, U and D with B = βI + UᵀU - DᵀD: a row of U and one of D for each move."""
+    flat = min(float(y @ y) / float(s @ y) for s, y in pairs)
+    ups, downs = np.empty((2, len(pairs), len(pairs[0][0])))
+    for k, (s, y) in enumerate(pairs):
+        pull = flat * s + (ups[:k] @ s) @ ups[:k] - (downs[:k] @ s) @ downs[:k]
+        if not s @ pull > 0.0:
+            raise np.linalg.LinAlgError("not positive definite")
+        ups[k], downs[k] = y / np.sqrt(s @ y), pull / np.sqrt(s @ pull)
+    return flat, ups, downs
 
 
 def _gradient(point: Point) -> Array:

@@ -79,8 +79,8 @@ class Hyperparameters:
         return {"values": np.array([self.C, self.k0, self.koff, *self.length_scales])}
 
     def __setstate__(self, state: dict[str, Vector]) -> None:
-        values = state["values"]
-        self.__init__(*values[:3].tolist(), values[3:])  # type: ignore[misc]
+        C, k0, koff = state["values"][:3].tolist()
+        self.__init__(C, k0, koff, state["values"][3:])  # type: ignore[misc]
 
     @property
     def is_isotropic(self) -> bool:
@@ -99,7 +99,8 @@ class Hyperparameters:
             raise InvalidInputError("vector", vector, "log C, log k0, log koff and at least one log length scale")
         with np.errstate(over="ignore"):  # an infinite value is refused by name below
             values = np.exp(logs.astype(float))
-        return cls(*values[:3].tolist(), values[3:])
+        C, k0, koff = values[:3].tolist()
+        return cls(C, k0, koff, values[3:])
 
     @classmethod
     def from_values(cls, value: Hyperparameters | Sequence[float]) -> Hyperparameters:

@@ -10,7 +10,7 @@ import numpy as np
 
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.criteria.cross_validation import stratified_folds
-from marginwise.criteria.evidence import Evidence
+from marginwise.criteria.evidence import TO_CLIMB, Evidence
 from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.inference import Precision
@@ -30,9 +30,6 @@ WALK = RandomWalk(step_tolerance=1e-3, gain_tolerance=1e-5, sweeps=20)
 #: here a tenth, which takes 20 to 40. Beyond, the evidence of separable data is a ridge along which k0 grows without
 #: end and sampling takes ten times as long, to no effect on the test error.
 ASCENT = GradientAscent(tolerance=0.1)
-
-#: Standard error of the gradient beside its norm, and where both are small; and what a step may cost on that ridge.
-PRECISION = Precision(relative=0.1, floor=1e-3, max_steps=320, max_leapfrogs=10_000)
 
 #: One row in so many is kept for validation by honest early stopping.
 _VALIDATION_FOLDS = 5
@@ -74,7 +71,7 @@ class Ascent:
     """
 
     search: GradientAscent = ASCENT
-    precision: Precision = PRECISION
+    precision: Precision = TO_CLIMB
     patience: int = 8
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:

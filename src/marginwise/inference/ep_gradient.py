@@ -11,6 +11,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.likelihoods import Likelihood, Moments
+from marginwise.inference.repetitions import without_one
 from marginwise.inference.sites import SiteApproximation
 from marginwise.lowrank import LowRankGram
 from marginwise.problem import Problem
@@ -48,21 +49,31 @@ class LeaveOneOut(NamedTuple):
     log_probability: Array
     by_mean: Array
     by_variance: Array
+    by_blur: Array
     by_c: Array
 
 
 def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> LeaveOneOut:
-    """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples."""
-    m, v = gaussian.cavity_mean, gaussian.cavity_variance
+    """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples.
+
+    Weight w counts w repetitions in one site, of which one is left out: what the others say of the latent value, the
+    cavity tilted by t^(w-1), is a Gaussian of the same moments again. A row of weight 1 or less is left out whole.
+    """
+    rest = without_one(gaussian.cavity_mean, gaussian.cavity_variance, y, likelihood)
+    m, v = rest.mean, rest.variance
     one = likelihood.with_weight_one()
     right, wrong = one.tilted(m, v, y), one.tilted(m, v, -y)
     log_probability = -np.logaddexp(0.0, wrong.value - right.value)
     p_wrong = -np.expm1(log_probability)
+    to_mean = p_wrong * (right.slope - wrong.slope)
+    to_variance = p_wrong * (_by_variance(right, v) - _by_variance(wrong, v))
+    to_c = p_wrong * (right.value_c - wrong.value_c)
     return LeaveOneOut(
         log_probability,
-        p_wrong * (right.slope - wrong.slope),
-        p_wrong * (_by_variance(right, v) - _by_variance(wrong, v)),
-        p_wrong * (right.value_c - wrong.value_c),
+        to_mean * rest.mean_m + to_variance * rest.variance_m,
+        to_mean * rest.mean_v + to_variance * rest.variance_v,
+        to_variance + to_mean * rest.mean_blur + to_variance * rest.variance_blur,
+        to_c + to_mean * rest.mean_c + to_variance * rest.variance_c,
     )
 
 
@@ -103,7 +114,7 @@ def leave_one_out_with_gradient(
 
     # At fixed cavities dτ/dC = -β⁻² ∂³ln Z/∂m²∂C and e = dν - μ dτ is β⁻¹ ∂²ln Z/∂m∂C, and the same for the blur.
     by_curvature, by_slope = -tau_bar * (scale / tilted.keep) ** 2, e_bar * scale / tilted.keep
-    blur_bar = shares * loo.by_variance + _moved_by_blur(gaussian, tilted, by_curvature, by_slope)
+    blur_bar = shares * loo.by_blur + _moved_by_blur(gaussian, tilted, by_curvature, by_slope)
     gradient = gaussian.contract_marginals(gram, problem.X, hyperparameters, x_bar / scale, v_bar / scale**2, blur_bar)
     moved = by_curvature @ tilted.curvature_c + by_slope @ tilted.slope_c
     gradient[0] = hyperparameters.C * (shares @ loo.by_c + moved)

@@ -7,7 +7,6 @@ With B = I + T^½KT^½ = LLᵀ (Rasmussen & Williams 2006, eq. 3.26), Σ_ij = -(
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from marginwise import kernel
 from marginwise._jit import compiled, compiled_vector
 from marginwise._memory import keep_freed_blocks
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.correlations import Correlations, DenseCorrelations
 from marginwise.inference.cotangents import evidence_cotangent, marginals_cotangent
 
 Array = npt.NDArray[np.float64]
@@ -74,8 +74,8 @@ class SiteGaussian(ABC):
         """Return Σx."""
 
     @abstractmethod
-    def squared_product(self) -> Callable[[Array], Array]:
-        """Return the function x → (Σ∘Σ)x, ∘ the product by entries."""
+    def correlations(self, own: float) -> Correlations:
+        """Return the correlation matrix, with ``own`` on its diagonal."""
 
     @abstractmethod
     def full_covariance(self) -> Array:
@@ -117,9 +117,8 @@ class DenseGaussian(SiteGaussian):
     def times_covariance(self, x: Array) -> Array:
         return blas.dsymv(1.0, self.covariance, x, lower=1)
 
-    def squared_product(self) -> Callable[[Array], Array]:
-        squares = squared(self.covariance)
-        return lambda x: blas.dsymv(1.0, squares, x, lower=1)
+    def correlations(self, own: float) -> Correlations:
+        return DenseCorrelations.of(self.covariance, np.sqrt(self.variance), own)
 
     def full_covariance(self) -> Array:
         return mirrored(self.covariance)
@@ -266,17 +265,6 @@ def _to_covariance(inverse: Array, gram: Array, root: Array) -> Array:
         variance[i] = (1.0 - free) / tau if exact else variance[i] * inverse_root[i] + free * gram[i, i]
         inverse[i, i] = variance[i]
     return variance
-
-
-@compiled_vector
-def squared(lower: Array) -> Array:
-    """Return the squares of the entries of a lower triangle in Fortran order."""
-    n = len(lower)
-    result = np.empty((n, n)).T
-    for j in range(n):
-        for i in range(j, n):
-            result[i, j] = lower[i, j] * lower[i, j]
-    return result
 
 
 @compiled

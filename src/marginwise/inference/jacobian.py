@@ -16,12 +16,8 @@ deviations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
-from scipy.sparse.linalg import LinearOperator, gmres
 
 from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.likelihoods import Moments
@@ -32,33 +28,19 @@ Array = npt.NDArray[np.float64]
 #: Newton's step for a precision is kept within this factor of the one that the map leads to.
 _FACTOR = 3.0
 
-#: Krylov vectors before a system is solved by elimination instead.
-_MAX_KRYLOV = 60
-
-#: Points beyond which that would cost too much: then there is no solution.
-_MOST_ELIMINATED = 5000
-
 
 class SiteJacobian:
     """I - J for the sites of ``gaussian`` and the likelihood's moments under its cavities or marginals."""
 
     def __init__(self, gaussian: SiteGaussian, moments: Moments, *, cavities: bool) -> None:
-        self._own = 1.0 if cavities else 0.0
         self.scale = np.sqrt(gaussian.variance)
-        self._gaussian = gaussian
-        self._times_squared = gaussian.squared_product()
+        self._own = 0.0 if cavities else 1.0
+        self._correlations = gaussian.correlations(self._own)
+        self.correlate = self._correlations.times
+        self.correlate_squared = self._correlations.times_squared
         ratio = self.scale / moments.keep
         self.third = moments.third * ratio**3
         self.fourth = moments.fourth * ratio**4
-
-    def correlate(self, x: Array) -> Array:
-        """Return R°x (Rx), R the correlation matrix."""
-        return self._gaussian.times_covariance(x / self.scale) / self.scale - self._own * x
-
-    def correlate_squared(self, x: Array) -> Array:
-        """Return (R°∘R°)x, or (R∘R)x."""
-        variance = self.scale**2
-        return self._times_squared(x / variance) / variance - self._own * x
 
     def moments_after(self, gaussian: SiteGaussian, sites: Sites) -> tuple[Array, Array]:
         """Return mean and variance after a change of the sites by (dτ, e), to second order.
@@ -69,8 +51,9 @@ class SiteJacobian:
         change = sites.tau - gaussian.tau
         moved = gaussian.times_covariance(sites.nu - gaussian.nu - gaussian.mean * change)
         mean = gaussian.mean + moved - gaussian.times_covariance(change * moved)
-        first = change - change**2 * gaussian.variance
-        return mean, gaussian.variance - self._times_squared(first)
+        first = gaussian.variance * (change - change**2 * gaussian.variance)
+        diagonal = (1.0 - self._own) * first
+        return mean, gaussian.variance * (1.0 - self.correlate_squared(first) - diagonal)
 
     def step(self, start: Sites, wanted: Sites, mean: Array, accuracy: float) -> Sites:
         """Return the sites after a step of Newton's method from ``start``, whose map leads to ``wanted``.
@@ -86,37 +69,10 @@ class SiteJacobian:
     def solve(self, tau: Array, e: Array, accuracy: float) -> tuple[Array, Array]:
         """Return the changes (dτ, e) with (I - J)(dτ, e) = the arguments."""
         scale, third = self.scale, self.third
-
-        def product(x: Array) -> Array:
-            return x - 0.5 * self._middle(self.correlate_squared(x))
-
         right = scale**2 * tau - third * self.correlate(scale * e)
-        x = self._solve(product, right, accuracy, transposed=False)
+        x = self._correlations.solve(third, self.fourth, right, accuracy, transposed=False)
         return x / scale**2, e - 0.5 * third * self.correlate_squared(x) / scale
 
     def solve_transposed(self, x: Array, accuracy: float) -> Array:
         """Return λ with (I - M)ᵀλ = x, M the matrix of dτ after elimination, in units of the variances."""
-
-        def product(x: Array) -> Array:
-            return x - 0.5 * self.correlate_squared(self._middle(x))
-
-        return self._solve(product, x, accuracy, transposed=True)
-
-    def _middle(self, x: Array) -> Array:
-        return self.fourth * x + self.third * self.correlate(self.third * x)
-
-    def _solve(self, product: Callable[[Array], Array], right: Array, accuracy: float, *, transposed: bool) -> Array:
-        """Return the solution; NaN where there is none."""
-        n = len(right)
-        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-        x, failed = gmres(operator, right, rtol=accuracy, atol=0.0, restart=min(n, _MAX_KRYLOV), maxiter=1)
-        if failed and n > _MOST_ELIMINATED:
-            return np.full(n, np.nan)
-        if failed:
-            R = self._gaussian.full_covariance() / np.outer(self.scale, self.scale)
-            np.fill_diagonal(R, 1.0 - self._own)
-            middle = self.third[:, None] * R * self.third + np.diag(self.fourth)
-            matrix = np.eye(n) - 0.5 * middle @ (R * R)
-            _, _, x, singular = lapack.dgesv(matrix.T if transposed else matrix, right)
-            x = np.full(n, np.nan) if singular else x
-        return x
+        return self._correlations.solve(self.third, self.fourth, x, accuracy, transposed=True)

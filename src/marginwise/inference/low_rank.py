@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.correlations import Correlations, ImplicitCorrelations
 from marginwise.inference.gaussian import SiteGaussian
 from marginwise.lowrank import LowRankGram
 
@@ -48,10 +49,15 @@ class LowRankGaussian(SiteGaussian):
     def times_covariance(self, x: Array) -> Array:
         return self.gram.expand(self.weight_covariance @ self.gram.project(x))
 
-    def squared_product(self) -> Callable[[Array], Array]:
-        """Return x → diag(ΣXΣ), X = diag(x), which needs m×m matrices only."""
+    def correlations(self, own: float) -> Correlations:
+        """(Σ∘Σ)x is diag(ΣXΣ), X = diag(x), which needs m×m matrices only."""
         A_inverse = self.weight_covariance
-        return lambda x: self.gram.quadratic(A_inverse @ self.gram.weighted(x) @ A_inverse)
+        return ImplicitCorrelations(
+            self.times_covariance,
+            lambda x: self.gram.quadratic(A_inverse @ self.gram.weighted(x) @ A_inverse),
+            np.sqrt(self.variance),
+            own,
+        )
 
     def full_covariance(self) -> Array:
         V = self.gram.expand(np.eye(self.gram.rank))

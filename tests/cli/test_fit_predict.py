@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_iris
 
 from cli_tables import patients, write_csv
@@ -25,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     table = write_csv(folder / "patients.csv", patients())
     files = ["--model", str(folder / "patients.skops"), "--report", str(folder / "patients.html")]
-    assert main(["fit", str(table), "--target", "ill", "--drop", "id", "--freedom", "0", *files]) == 0
+    assert main(["fit", str(table), "--target", "ill", "--drop", "id", "--freedom", "1", *files]) == 0
     return folder
 
 
@@ -59,6 +61,11 @@ def test_summary_tells_what_was_found(run, folder: Path) -> None:
     assert order[-1] == "weight"
 
 
+def test_one_length_scale_has_no_relevances_to_tell(run, folder: Path) -> None:
+    words = ["fit", folder / "patients.csv", "--target", "ill", "--drop", "id", "--no-files", "--freedom", 0]
+    assert run(*words)[1].endswith("one length scale serves all inputs: their relevances are alike\n")
+
+
 def test_json_is_alone_on_standard_output_and_is_the_model(run, folder: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     code, out, _ = run(
@@ -83,7 +90,7 @@ def test_predictions_are_those_of_the_model(run, folder: Path, tmp_path: Path) -
     code, out, err = run("predict", folder / "patients.skops", new, "--proba")
     assert code == 0
     table = load_table(folder / "patients.csv", "ill", drop=["id"])
-    model = TunedSVC(0.0, random_state=0).fit(table.X, table.y)
+    model = TunedSVC(1.0, random_state=0).fit(table.X, table.y)
     X = np.array([[r["age"], r["weight"], r["place"] == "town", r["place"] == "village"] for r in rows], dtype=float)
     found = list(csv.DictReader(io.StringIO(out)))
     assert [row["prediction"] for row in found] == model.predict(X).tolist()
@@ -277,10 +284,27 @@ def test_report_is_one_page_with_all_there_is_to_say(folder: Path) -> None:
 
 
 def test_words_in_the_table_are_harmless_in_the_report(run, tmp_path: Path) -> None:
-    rows = [{"<b>age": r["age"], "k": "<script>alert(1)</script>" if r["ill"] == "yes" else "&"} for r in patients(30)]
+    words = {"yes": "<script>alert(1)</script>", "no": "&"}
+    rows = [{"<b>age": row["age"], "weight": row["weight"], "k": words[str(row["ill"])]} for row in patients(30)]
     table = write_csv(tmp_path / "t.csv", rows)
-    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", *FAST)[0] == 0
+    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", "--freedom", 1, "--quiet")[0] == 0
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
     assert "<b>age" not in page
     assert "&lt;b&gt;age" in page
+
+
+@given(
+    content=st.binary(max_size=200)
+    | st.text("age,weighplc\n\r\t;| 0123456789.eE+-:#\"'ä", max_size=200).map(str.encode)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_file_whatever_leads_to_a_traceback(
+    folder: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    (folder / "any").write_bytes(content)
+    assert main(["predict", str(folder / "patients.skops"), str(folder / "any"), "--quiet"]) in (0, 2)
+    assert capsys.readouterr().err.count("\n") <= 1
+    if b"ill" not in content:
+        assert main(["fit", str(folder / "any"), "--target", "ill", "--no-files"]) == 2
+        assert capsys.readouterr().err.count("\n") == 1

@@ -42,7 +42,15 @@ def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) 
     assert "--json" in out
 
 
-@pytest.mark.parametrize("words", [[], ["nonsense"], ["--nonsense"], ["predict", "model-only"]])
+@pytest.mark.parametrize("part", ["run", "report"])
+def test_study_is_there(part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", part, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: marginwise study {part}")
+    assert main(["study", part, "--store", "nonsense"]) == 2
+    assert "marginwise study: error: --store is 'nonsense'; expected sqlite:///" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["study"], ["nonsense"], ["--nonsense"], ["predict", "model-only"]])
 def test_calls_that_make_no_sense_show_the_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     out, err = capsys.readouterr()
@@ -115,4 +123,4 @@ def test_terminals_without_these_characters(tmp_path: Path) -> None:
         out, err = fit.communicate(timeout=100)
     assert (fit.returncode, err) == (0, "")
     assert "s\\xfc\\xdf (4 rows)" in out
-    assert "####" in out
+    assert "(+- " in out

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.cli.summary import Summary
+from marginwise.cli.summary import ALIKE, Summary
 from marginwise.cli.text import percent
 from marginwise.estimators import TunedSVC
 from marginwise.page import Cell, Page, figure_style
@@ -67,6 +67,9 @@ def _add_relevances(page: Page, model: TunedSVC, summary: Summary) -> None:
         "The relevance of an input is 1/l² of its length scale l, scaled to sum 1 and averaged over the tuned models: "
         "the shorter the length scale, the faster the prediction changes with the input."
     )
+    if summary.alike:
+        page.text(f"Here {ALIKE}.")
+        return
     ranked = summary.ranked()
     shown = min(len(ranked), _MOST_BARS)
     figure = _figure(1.0 + 0.26 * shown)

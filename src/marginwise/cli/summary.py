@@ -15,6 +15,9 @@ from marginwise.estimators import TunedSVC
 #: Inputs shown on a terminal; the report has all.
 _TOP = 10
 
+#: What there is to say of relevances where there are none.
+ALIKE = "one length scale serves all inputs: their relevances are alike"
+
 
 @dataclass(frozen=True)
 class Member:
@@ -71,24 +74,33 @@ class Summary:
         classes = ", ".join(f"{label} ({numbered(n, 'row')})" for label, n in self.classes.items())
         return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
 
+    @property
+    def alike(self) -> bool:
+        """Whether there is one length scale for all inputs, so that their relevances say nothing."""
+        return all(member.freedom == 0 for member in self.members)
+
     def ranked(self) -> list[tuple[str, float]]:
         """Return the inputs and their relevances, the largest first."""
         return sorted(self.relevances.items(), key=lambda item: -item[1])
 
     def to_text(self) -> str:
         """Return it for a terminal."""
-        ranked = self.ranked()
-        shown = ranked[:_TOP]
-        largest = max(ranked[0][1], np.finfo(float).tiny)
-        relevances = aligned([[f"  {name}", f"{value:.3f}", bar(value / largest)] for name, value in shown], "<><")
-        more = f"  and {len(ranked) - _TOP} more\n" if len(ranked) > _TOP else ""
         return (
             f"{self.table}: {self.contents}\n\n"
             f"expected on new data: {self.expected}\n\n"
             f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
             f"{aligned(self.member_rows(), '<>>>>>')}\n"
-            f"relevance of the inputs\n{relevances}{more}"
+            f"{self._relevance_text()}"
         )
+
+    def _relevance_text(self) -> str:
+        if self.alike:
+            return f"{ALIKE}\n"
+        ranked = self.ranked()
+        largest = ranked[0][1]
+        rows = [[f"  {name}", f"{value:.3f}", bar(value / largest)] for name, value in ranked[:_TOP]]
+        more = f"  and {len(ranked) - _TOP} more\n" if len(ranked) > _TOP else ""
+        return f"relevance of the inputs\n{aligned(rows, '<><')}{more}"
 
     def member_rows(self) -> list[list[str]]:
         """Return a table of the models that are averaged, with its header."""

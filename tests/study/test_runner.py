@@ -104,6 +104,9 @@ def test_rows_of_other_settings_are_not_mixed_in(store, monkeypatch):
     other = replace(chance_plan(1), datasets=("wdbc",), effort=replace(SMALL, test_rows=40))
     with pytest.raises(MarginwiseError, match="effort test_rows was 50, is 40"):
         run_study(other, store, n_jobs=1)
+    store.record(TrialRow("crabs", "a-method-of-long-ago", 0, 0, "done"))
+    with pytest.raises(MarginwiseError, match=r"1 of 5 rows .* a-method-of-long-ago on crabs: unknown settings"):
+        run_study(chance_plan(1), store, n_jobs=1)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from marginwise.errors import MarginwiseError
 from marginwise.study.declare import Plan, Trial
-from marginwise.study.methods import Result, digest, run_trial, settings_of
+from marginwise.study.methods import METHODS, Result, digest, run_trial, settings_of
 from marginwise.study.outcome import Columns
 from marginwise.study.owners import Owner
 from marginwise.study.progress import Progress, show_progress
@@ -120,15 +120,15 @@ class _Run:
         descriptions = {}
         rows = [row for row in self.store.rows() if row.status == "done"]
         cells = {(trial.dataset, trial.method) for trial in [*self.trials, *(row.trial for row in rows)]}
-        for cell in sorted(cells):
+        for cell in sorted(cell for cell in cells if cell[1] in METHODS):
             settings = settings_of(*cell, self.plan.effort)
             self.fingerprints[cell] = digest(settings)
             descriptions[self.fingerprints[cell]] = settings
-        others = [row for row in rows if row.fingerprint != self.fingerprints[row.dataset, row.method]]
+        others = [row for row in rows if row.fingerprint != self.fingerprints.get((row.dataset, row.method))]
         if others and not redo:
             row = others[0]
             before = self.store.settings(row.fingerprint)
-            now = descriptions[self.fingerprints[row.dataset, row.method]]
+            now = descriptions.get(self.fingerprints.get((row.dataset, row.method), ""), {})
             what = "; ".join(_differences(before, now)) or "unknown settings"
             raise MarginwiseError(
                 f"{len(others)} of {len(rows)} rows in {self.store.path} were made with other settings (the first, "

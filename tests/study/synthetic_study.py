@@ -23,8 +23,11 @@ def exactly(mean: float, sd: float, n: int, rng: np.random.Generator) -> np.ndar
     return mean + sd * (noise - noise.mean()) / noise.std(ddof=1)
 
 
-def paper_rows(*, shift: dict[tuple[str, str], float] | None = None) -> list[TrialRow]:
-    """Return trials of all methods; the paper's have its means and standard deviations, moved by ``shift`` (in %)."""
+def paper_rows(*, shift: dict[tuple[str, str], float] | None = None, most: int = 25) -> list[TrialRow]:
+    """Return trials of all methods; the paper's have its means and standard deviations, moved by ``shift`` (in %).
+
+    There are as many trials as in the paper, but at most ``most``.
+    """
     rng = np.random.default_rng(7)
     columns = {column.method: place for place, column in enumerate(paper.COLUMNS[:5])}
     rows = []
@@ -36,6 +39,7 @@ def paper_rows(*, shift: dict[tuple[str, str], float] | None = None) -> list[Tri
                 n = paper.trials(dataset, method)
             elif method in _PREVIOUS:
                 mean = paper.PREVIOUS[dataset][_PREVIOUS[method]] or 3.0
+            n = min(n, most)
             errors = exactly(mean, sd, n, rng) + (shift or {}).get((dataset, method), 0.0)
             early = exactly(*paper.ERRORS[dataset][5], n, rng)
             for number in range(n):
@@ -84,7 +88,7 @@ def paper_store(path: Path, rows: list[TrialRow] | None = None) -> Store:
     """Return a store of rows, with traces of the walks and ascents on Twonorm."""
     store = open_store(f"sqlite:///{path}")
     store.describe({"small": {"effort": ["Effort", asdict(EFFORT)]}})
-    for row in paper_rows() if rows is None else rows:
+    for row in paper_rows(most=2) if rows is None else rows:
         shown = row.dataset == "twonorm" and row.method in ("le1-walk", "evidence-ascent")
         store.record(row, trace_of(row) if shown else None)
     return store

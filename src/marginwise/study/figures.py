@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marginwise.errors import MarginwiseError
+from marginwise.errors import MarginwiseError, choose
 from marginwise.page import INK, MUTED, SERIES, figure_style
 from marginwise.study import paper
 from marginwise.study.declare import PAPER_TRIALS
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 #: Width of the histograms' bins in %, as in the paper.
 BIN = 2.0
 
-#: Metadata that leave the time out, by kind of file.
+#: How figures are written.
+FORMATS = ("svg", "png", "pdf")
+
+#: Metadata that leave the time out, by format.
 _TIMELESS: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 
@@ -66,14 +69,16 @@ class Drawing(ABC):
             figure.set_layout_engine("none")
         return figure
 
-    def save(self, directory: Path, *, prefix: str = "", suffixes: Sequence[str] = ("svg", "png", "pdf")) -> list[Path]:
-        """Write it as SVG, PNG and PDF, and return the files. None of them holds the time it was made."""
+    def save(self, directory: Path, *, prefix: str = "", formats: Sequence[str] = FORMATS) -> list[Path]:
+        """Write it in these formats, and return the files. None of them holds the time it was made."""
         mpl, _ = _matplotlib()
         files: list[Path] = []
         with mpl.rc_context(figure_style()):
-            for suffix in suffixes:
+            for suffix in formats:
                 files.append(directory / f"{prefix}{self.name}.{suffix}")
-                self.figure.savefig(files[-1], dpi=200, facecolor="white", metadata=_TIMELESS[suffix])
+                self.figure.savefig(
+                    files[-1], dpi=200, facecolor="white", metadata=_TIMELESS[choose("formats", suffix, FORMATS)]
+                )
         return files
 
 

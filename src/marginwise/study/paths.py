@@ -110,7 +110,8 @@ class Walk(_Path):
         if "gacv" in self.trace:
             self.line(panels[2, 1], "gacv", 100.0, color=SERIES[2], label="GACV")
         _title(panels[2, 1], "errors (%)")
-        panels[2, 1].legend()
+        if panels[2, 1].lines:
+            panels[2, 1].legend()
         for axes in panels[-1]:
             axes.set_xlabel("evaluation")
 

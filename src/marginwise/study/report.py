@@ -8,7 +8,7 @@ from pathlib import Path
 from marginwise.page import Page
 from marginwise.study import sections, tables
 from marginwise.study.claims import Findings
-from marginwise.study.figures import Drawing
+from marginwise.study.figures import FORMATS, Drawing
 from marginwise.study.gather import gather, write_rows, write_scans
 from marginwise.study.paths import PATHS, typical
 from marginwise.study.sections import Facts, Notes, Section
@@ -19,7 +19,7 @@ from marginwise.study.table import Table
 TITLE = "Model selection for support vector machines, run again"
 
 
-def write_report(store: Store, directory: str | Path, *, pairs: int = 3) -> Path:
+def write_report(store: Store, directory: str | Path, *, pairs: int = 3, formats: Sequence[str] = FORMATS) -> Path:
     """Write the report of all trials in the store, finished or not, and return the path of its page.
 
     Parameters
@@ -29,6 +29,8 @@ def write_report(store: Store, directory: str | Path, *, pairs: int = 3) -> Path
         Made if it is not there: index.html, report.md, trials.csv, scans.csv, tables/ and figures/.
     pairs : int
         Number of pairs of local optima, for each criterion and data set, between which the criterion is evaluated.
+    formats : sequence of str
+        How figures are written beside the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
     """
     directory = Path(directory)
     for folder in (directory, directory / "tables", directory / "figures"):
@@ -41,7 +43,7 @@ def write_report(store: Store, directory: str | Path, *, pairs: int = 3) -> Path
         if isinstance(part, Table):
             part.write_csv(directory / "tables")
         elif isinstance(part, Drawing):
-            part.save(directory / "figures")
+            part.save(directory / "figures", formats=formats)
     (directory / "report.md").write_text(to_markdown(TITLE, lead(findings), parts), encoding="utf-8")
     return to_page(TITLE, lead(findings), parts).write(directory / "index.html")
 

@@ -41,7 +41,7 @@ def write_reproduction(directory: str | Path, store: Store | None = None) -> Pat
     findings = Findings(Trials(read_rows(trials_file)), read_scans(scans_file))
     (directory / "images").mkdir(exist_ok=True)
     for drawing in drawings(findings):
-        drawing.save(directory / "images", prefix="reproduction-", suffixes=("svg",))
+        drawing.save(directory / "images", prefix="reproduction-", formats=("svg",))
     path = directory / "reproduction.md"
     path.write_text(reproduction(findings, read_reasons(directory / "reproduction-reasons.csv")), encoding="utf-8")
     return path

@@ -1,14 +1,16 @@
 """How free should the length scales be? A ladder of priors, climbed while it helps, and its rungs combined.
 
 The criterion itself can't tell: with many free length scales it is optimistic. So each rung is judged by folds: on
-each fold the search goes on from the rung before, and predicts the examples left out. The rungs' predictions are then
-averaged with the weights under which the examples left out were most probable (stacking: Wolpert 1992).
+each fold the search goes on from the rung before, and predicts the examples left out. A rung that does not gain on the
+first folds ends the climb before the others are tried. The predictions of the rungs that gained are averaged with the
+weights under which the examples left out were most probable (stacking: Wolpert 1992).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,12 @@ LEAST_WEIGHT = 0.05
 
 #: Examples that the weights count as already seen, spread evenly over the rungs: few examples can't set a weight to 0.
 _PSEUDO_COUNTS = 4.0
+
+#: A probability of zero counts as this.
+_TINY = 1e-300
+
+#: Folds on which a rung must gain before it is tried on the others.
+_PROBES = 2
 
 #: Evaluations of a search on a fold, and of the last one on all examples from the mean of what the folds found.
 _FOLD_EVALUATIONS, _LAST_EVALUATIONS = 10, 8
@@ -89,30 +97,33 @@ def climb(
         **options,
     )
     alone = Stack((Component(1.0, 0.0, shared),), None)
-    n_folds = min(n_folds, int(min((problem.y > 0).sum(), (problem.y < 0).sum())))
-    if n_folds < 2 or problem.X.shape[1] == 1:
+    n_folds = min(n_folds, _rarer_label(problem))
+    if n_folds < 2:
         return alone
-    folds = stratified_folds(problem.y, n_folds, np.random.default_rng(seed))
+    folds = _Folds.draw(problem, n_folds, np.random.default_rng(seed))
     found = [[shared.hyperparameters] * n_folds]
     columns: list[Array] = []
-    rungs = (0.0, *spreads)
+    rungs = (0.0, *spreads) if problem.X.shape[1] > 1 else (0.0,)
     with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * len(rungs)) as count:
-        for spread in rungs:
+
+        def judge(spread: float, numbers: range) -> list[tuple[Array, Hyperparameters]]:
             under = replace(prior, spread=spread) if spread > 0 else None
-            results = parallel(
-                delayed(_fold)(problem, folds == k, criterion, under, start) for k, start in enumerate(found[-1])
-            )
-            column = np.empty(problem.n)
-            for k, (probability, _) in enumerate(results):
-                column[folds == k] = probability
-            columns.append(column)
-            count(n_folds)
-            if spread > 0:
+            results = parallel(delayed(_fold)(*folds.parts(k), criterion, under, found[-1][k]) for k in numbers)
+            count(len(numbers))
+            return list(results)
+
+        for spread in rungs:
+            results = judge(spread, range(_PROBES if columns else n_folds))
+            if columns:
+                if not folds.gain([column for column, _ in results], columns[-1]) > 0.0:
+                    break
+                results += judge(spread, range(_PROBES, n_folds))
+                if not folds.gain([column for column, _ in results], columns[-1]) > 0.0:
+                    break
                 found.append([hyperparameters for _, hyperparameters in results])
-            if len(columns) > 1 and _mean_log(columns[-1], problem) <= _mean_log(columns[-2], problem):
-                break
+            columns.append(np.concatenate([column for column, _ in results]))
     table = np.column_stack(columns)
-    weights = stacking_weights(table, problem.weights)
+    weights = stacking_weights(table, folds.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
     components = []
@@ -120,7 +131,7 @@ def climb(
         if weight > 0:
             tuning = shared if spread == 0 else _last_search(problem, criterion, prior, spread, settings, options)
             components.append(Component(float(weight), spread, tuning))
-    return Stack(tuple(components), table @ weights)
+    return Stack(tuple(components), folds.average(table @ weights))
 
 
 def stacking_weights(probabilities: Array, example_weights: Array, *, n_iterations: int = 300) -> Array:
@@ -139,22 +150,64 @@ def stacking_weights(probabilities: Array, example_weights: Array, *, n_iteratio
     return weights
 
 
-def stratified_folds(y: Array, n_folds: int, rng: np.random.Generator) -> Indices:
-    """Return a fold number for each example, both labels spread evenly."""
-    folds = np.empty(len(y), dtype=np.intp)
+def fold_weights(y: Array, weights: Array, n_folds: int, rng: np.random.Generator) -> Array:
+    """Return the weight of each example in each fold, shape (n, n_folds), both labels spread evenly.
+
+    Where all weights are whole numbers the repetitions of a row are dealt out one by one, otherwise each row whole.
+    """
+    counts = weights.astype(int) if _whole(weights) else np.ones(len(y), dtype=int)
+    dealt = np.zeros((len(y), n_folds))
     first = 0
     for label in (-1.0, 1.0):
-        rows = rng.permutation(np.flatnonzero(y == label))
-        folds[rows] = (np.arange(len(rows)) + first) % n_folds
+        rows = np.flatnonzero(y == label)
+        rows = rng.permutation(np.repeat(rows, counts[rows]))
+        np.add.at(dealt, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
         first += len(rows)
-    return folds
+    return dealt * (weights / counts)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Folds:
+    """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table."""
+
+    problem: Problem
+    dealt: Array
+
+    @classmethod
+    def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Folds:
+        return cls(problem, fold_weights(problem.y, problem.weights, n_folds, rng))
+
+    @cached_property
+    def rows(self) -> list[Indices]:
+        """The examples in each fold."""
+        return [np.flatnonzero(column) for column in self.dealt.T]
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights in the long table."""
+        return np.concatenate([self.dealt[rows, k] for k, rows in enumerate(self.rows)])
+
+    def parts(self, k: int) -> tuple[Problem, Problem]:
+        """Return the problem without fold k, and the examples of fold k."""
+        rest = self.problem.weights - self.dealt[:, k]
+        inside = np.flatnonzero(rest > 0.0)
+        return replace(self.problem.subset(inside), weights=rest[inside]), self.problem.subset(self.rows[k])
+
+    def gain(self, first: list[Array], before: Array) -> float:
+        """Return by how much the log-probability of the first folds is above that of another column."""
+        column = np.concatenate(first)
+        logs = np.log(np.maximum(column, _TINY)) - np.log(np.maximum(before[: len(column)], _TINY))
+        return float(self.weights[: len(column)] @ logs)
+
+    def average(self, column: Array) -> Array:
+        """Return the mean over the folds for each example."""
+        return np.bincount(np.concatenate(self.rows), self.weights * column) / self.problem.weights
 
 
 def _fold(
-    problem: Problem, out: npt.NDArray[np.bool_], criterion: Criterion, prior: Prior | None, start: Hyperparameters
+    inside: Problem, outside: Problem, criterion: Criterion, prior: Prior | None, start: Hyperparameters
 ) -> tuple[Array, Hyperparameters]:
     """Search on the examples that stay in, unless there is no prior; return probabilities of the others' labels."""
-    inside, outside = problem.subset(np.flatnonzero(~out)), problem.subset(np.flatnonzero(out))
     if prior is not None:
         start = tune(
             inside.X,
@@ -196,5 +249,11 @@ def _last_search(
     )
 
 
-def _mean_log(probability: Array, problem: Problem) -> float:
-    return float(problem.weights @ np.log(np.maximum(probability, 1e-300))) / float(problem.weights.sum())
+def _rarer_label(problem: Problem) -> int:
+    """Return how often the rarer label can be dealt out."""
+    counts = problem.weights if _whole(problem.weights) else np.ones(problem.n)
+    return int(min(counts[problem.y > 0].sum(), counts[problem.y < 0].sum()))
+
+
+def _whole(weights: Array) -> bool:
+    return bool((weights == np.round(weights)).all())

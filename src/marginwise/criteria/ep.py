@@ -58,8 +58,8 @@ class EPLeaveOneOut(Criterion):
     """The mean leave-one-out log-probability of the labels, from the cavities of expectation propagation.
 
     Z_i(±) is the normaliser of the likelihood of label ±y_i under the cavity of point i, the latent distribution
-    without it; each probability Z_i(+)/[Z_i(+) + Z_i(-)] is normalised over the two labels. An example with a weight is
-    left out as a whole, its label predicted once, and its log-probability counted by its weight.
+    without it; each probability Z_i(+)/[Z_i(+) + Z_i(-)] is normalised over the two labels. A weight
+    counts repetitions, of which one is left out and predicted; a row of weight 1 or less is left out whole.
     """
 
     name = "ep-loo"

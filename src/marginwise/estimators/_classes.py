@@ -16,8 +16,6 @@ from marginwise.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 
-_MOST_REPETITIONS = 4
-
 #: Weights say how often a row counts.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 
@@ -37,19 +35,17 @@ class ClassificationTable:
         positive = [1] if len(self.classes) == 2 else range(len(self.classes))
         return [np.where(self.codes == k, 1.0, -1.0) for k in positive]
 
-    def in_canonical_order(self) -> ClassificationTable:
-        """Return the same examples in an order that depends on nothing but themselves.
+    def merged(self) -> ClassificationTable:
+        """Return the distinct examples, each with its total weight, in an order that depends on nothing but themselves.
 
-        Whole-number weights become repetitions, which is what they mean, as long as that does not make the table
-        more than ``_MOST_REPETITIONS`` times as long. So neither the order of the rows nor the way in which
-        repetitions are given changes anything that is drawn later.
+        So neither the order of the rows nor the way in which repetitions are given changes anything later, and tables
+        with many repeated rows are as cheap as short ones.
         """
-        X, codes, weights = self.X, self.codes, self.weights
-        if (weights == np.round(weights)).all() and weights.sum() <= _MOST_REPETITIONS * len(weights):
-            counts = weights.astype(int)
-            X, codes, weights = np.repeat(X, counts, axis=0), np.repeat(codes, counts), np.ones(counts.sum())
-        order = np.lexsort([weights, codes, *X.T[::-1]])
-        return ClassificationTable(X[order], codes[order], weights[order], self.classes)
+        order = np.lexsort([self.weights, self.codes, *self.X.T[::-1]])
+        X, codes, weights = self.X[order], self.codes[order], self.weights[order]
+        new = (X[1:] != X[:-1]).any(axis=1) | (codes[1:] != codes[:-1])
+        first = np.concatenate([[0], 1 + np.flatnonzero(new)])
+        return ClassificationTable(X[first], codes[first], np.add.reduceat(weights, first), self.classes)
 
 
 def check_table(

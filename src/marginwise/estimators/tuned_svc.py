@@ -143,7 +143,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
         check_parameters(self)
         criterion = as_criterion(self.criterion, self.slack)
-        table = check_table(self, X, y, sample_weight, self.class_weight).in_canonical_order()
+        table = check_table(self, X, y, sample_weight, self.class_weight).merged()
         self._scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(table.X)
         self.classes_ = table.classes
         inputs = self._scaling(table.X)

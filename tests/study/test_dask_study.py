@@ -18,9 +18,6 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 
 PLAN = Plan("cluster", ("crabs", "pima"), ("span-walk", "le1-newton"), trials=4, effort=SMALL)
 
-#: Dask's own threads and sockets end a little after the cluster is closed.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
 
 def test_a_killed_worker_changes_nothing(tmp_path):
     url, summaries = f"sqlite:///{tmp_path / 'dask.sqlite'}", []

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict
 
-from marginwise.comparison import GridSVC, calibration_error, contestants, peer_names, run_parts, score, splits
+from marginwise.comparison import GridSVC, calibration_error, contestants, peer_names, run_parts, scores, splits
 from marginwise.errors import InvalidInputError
 
 RNG = np.random.default_rng(0)
@@ -19,13 +19,23 @@ Y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.3 * RNG.normal(size=60), [
 def test_scores_are_those_of_cross_validated_predictions() -> None:
     rows = splits(Y, folds=4, test_fraction=None, seed=1)
     methods = {"logistic": LogisticRegression()}
-    result = score("logistic", list(run_parts(X, Y, methods, rows)))
+    methods["stronger"] = LogisticRegression(C=100.0)
+    found = {result.method: result for result in scores(list(run_parts(X, Y, methods, rows)))}
+    result = found["logistic"]
     probabilities = cross_val_predict(methods["logistic"], X, Y, cv=rows, method="predict_proba")
     wrong = np.array(["a", "b", "c"])[probabilities.argmax(axis=1)] != Y
     assert result.error == pytest.approx(wrong.mean())
     assert result.error_deviation == pytest.approx(wrong.std() / np.sqrt(60))
     assert result.log_loss == pytest.approx(log_loss(Y, probabilities))
     assert result.failure == ""
+    other = cross_val_predict(methods["stronger"], X, Y, cv=rows, method="predict_proba")
+    codes = np.searchsorted(["a", "b", "c"], Y)
+    difference = np.log(other[np.arange(60), codes]) - np.log(probabilities[np.arange(60), codes])
+    best, behind = sorted(found.values(), key=lambda s: s.log_loss)
+    assert list(found) == [best.method, behind.method]
+    assert (best.gap, best.gap_deviation) == (0, 0)
+    assert behind.gap == pytest.approx(abs(difference.mean()))
+    assert behind.gap_deviation == pytest.approx(difference.std() / np.sqrt(60))
     confidence = np.sort(probabilities.max(axis=1))
     assert 0 <= result.calibration_error <= 1
     assert calibration_error(confidence, np.ones(60, dtype=bool)) == pytest.approx(1 - confidence.mean())
@@ -64,7 +74,7 @@ def test_a_failure_is_data() -> None:
     y = np.array(["a"] * 9 + ["b"])
     everything = np.arange(10)
     parts = list(run_parts(X[:10], y, {"grid-svc": GridSVC()}, [(everything, everything)]))
-    result = score("grid-svc", parts)
+    (result,) = scores(parts)
     assert np.isnan(result.error)
     assert np.isnan(result.log_loss)
     assert "at least two rows of each class" in result.failure

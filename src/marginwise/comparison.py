@@ -121,7 +121,8 @@ class Part:
 class Score:
     """A classifier over all test rows; NaN where it failed, and then ``failure`` says why.
 
-    ``error_deviation`` and ``log_loss_deviation`` are standard errors over the rows, ``seconds`` those of one fit.
+    ``gap`` is its log-loss minus the best one's. Each ``…_deviation`` is a standard error over the rows; that of the
+    gap is of differences row by row, in which what makes a row hard for all cancels. ``seconds`` are those of one fit.
     """
 
     method: str
@@ -130,6 +131,8 @@ class Score:
     log_loss: float
     log_loss_deviation: float
     calibration_error: float
+    gap: float
+    gap_deviation: float
     seconds: float
     failure: str = ""
 
@@ -150,15 +153,24 @@ def run_parts(
     yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
 
 
-def score(method: str, parts: Sequence[Part]) -> Score:
-    """Return what one method did over all its splits."""
-    seconds = float(np.mean([part.seconds for part in parts]))
-    failures = sorted({part.failure for part in parts if part.failure})
-    if failures:
-        return Score(method, *(np.nan,) * 5, seconds, "; ".join(failures))
-    ordered = sorted(parts, key=lambda part: part.split)
+def scores(parts: Sequence[Part]) -> list[Score]:
+    """Return what each method did over all splits, the smallest log-loss first, those that failed last."""
+    by_method: dict[str, list[Part]] = {}
+    for part in sorted(parts, key=lambda part: (part.split, part.method)):
+        by_method.setdefault(part.method, []).append(part)
+    whole = {name: own for name, own in by_method.items() if not any(part.failure for part in own)}
+    losses = {name: np.concatenate([part.log_loss for part in own]) for name, own in whole.items()}
+    order = sorted(whole, key=lambda name: (losses[name].mean(), name))
+    failed = [name for name in by_method if name not in whole]
+    return [
+        *(_score(name, whole[name], losses[name] - losses[order[0]]) for name in order),
+        *(_failed(name, by_method[name]) for name in failed),
+    ]
+
+
+def _score(method: str, parts: Sequence[Part], gap: Array) -> Score:
     wrong, loss, confidence = (
-        np.concatenate([getattr(part, name) for part in ordered]) for name in ("wrong", "log_loss", "confidence")
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("wrong", "log_loss", "confidence")
     )
     return Score(
         method,
@@ -167,8 +179,15 @@ def score(method: str, parts: Sequence[Part]) -> Score:
         float(loss.mean()),
         _deviation(loss),
         calibration_error(confidence, ~wrong),
-        seconds,
+        float(gap.mean()),
+        _deviation(gap),
+        float(np.mean([part.seconds for part in parts])),
     )
+
+
+def _failed(method: str, parts: Sequence[Part]) -> Score:
+    why = "; ".join(sorted({part.failure for part in parts if part.failure}))
+    return Score(method, *(np.nan,) * 7, seconds=float(np.mean([part.seconds for part in parts])), failure=why)
 
 
 def calibration_error(confidence: Array, right: npt.NDArray[np.bool_], bins: int = 10) -> float:

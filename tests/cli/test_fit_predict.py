@@ -224,8 +224,21 @@ def test_places_that_cannot_be_written_to(run, folder: Path, tmp_path: Path) -> 
     fit = ["fit", folder / "patients.csv", "-t", "ill", "--report", tmp_path / "r.html"]
     assert "make" in refused(run, *fit, "--model", tmp_path / "no" / "m.skops")
     assert "it is a folder" in refused(run, *fit, "--model", tmp_path)
+    assert "another file than the model" in refused(run, *fit, "--model", tmp_path / "r.html")
+    if Path("/dev/null").is_char_device():
+        assert "a plain file" in refused(run, *fit, "--model", "/dev/null", "--force")
     predict = ["predict", folder / "patients.skops", folder / "patients.csv"]
     assert "first" in refused(run, *predict, "--output", tmp_path / "no" / "p.csv")
+
+
+def test_what_is_read_is_never_written(run, folder: Path) -> None:
+    table, model = folder / "patients.csv", folder / "patients.skops"
+    before = table.read_bytes(), model.read_bytes()
+    assert "than what is read" in refused(run, "fit", table, "--model", table, "--report", folder / "n", "--force")
+    assert "than what is read" in refused(run, "fit", table, "--model", folder / "n", "--report", table, "--force")
+    assert "than what is read" in refused(run, "predict", model, table, "--output", table, "--force")
+    assert "than what is read" in refused(run, "predict", model, table, "--output", model, "--force")
+    assert before == (table.read_bytes(), model.read_bytes())
 
 
 def test_predictions_in_a_file(run, folder: Path, tmp_path: Path) -> None:
@@ -258,6 +271,9 @@ def test_changed_model_file_is_refused(run, folder: Path, tmp_path: Path) -> Non
     content[len(content) // 2] ^= 1
     (tmp_path / "m.skops").write_bytes(content)
     assert "damaged or changed" in refused(run, "predict", tmp_path / "m.skops", folder / "patients.csv")
+    newer = (folder / "patients.skops").read_bytes().replace(b"marginwise-model 1 ", b"marginwise-model 99 ", 1)
+    (tmp_path / "m.skops").write_bytes(newer)
+    assert "a newer marginwise" in refused(run, "predict", tmp_path / "m.skops", folder / "patients.csv")
 
 
 @pytest.mark.parametrize("names", [["age", "weight"], None])

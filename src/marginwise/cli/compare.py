@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import sys
-from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -57,29 +56,29 @@ def run(arguments: argparse.Namespace) -> int:
     require_classes(table)
 
     from marginwise.cli.workers import start_workers
-    from marginwise.comparison import contestants, run_parts, score, splits
+    from marginwise.comparison import contestants, run_parts, scores, splits
     from marginwise.search.progress import counter
 
     methods = contestants(arguments.criteria, arguments.peers, arguments.seed)
     rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
     start_workers(arguments.jobs)
-    parts = defaultdict(list)
+    parts = []
     with counter(False if arguments.quiet else None, "fits", len(methods) * len(rows)) as count:
         for part in run_parts(table.X, table.y, methods, rows, arguments.jobs):
-            parts[part.method].append(part)
+            parts.append(part)
             count(1)
-    scores = sorted((score(name, parts[name]) for name in methods), key=lambda s: (math.isnan(s.log_loss), s.log_loss))
+    ranked = scores(parts)
     held_out = sum(len(test) for _, test in rows)
     how = f"{len(rows)} folds" if arguments.test_fraction is None else f"{held_out} of {len(table.y)} rows held out"
     size = f"{numbered(len(table.y), 'row')}, {numbered(table.X.shape[1], 'input')}"
     title = f"{Path(arguments.table).name}: {size}, target {table.target_name}"
     if arguments.report is not None:
         with written_whole(Path(arguments.report)) as draft:
-            _page(title, how, scores).write(draft)
-    for failed in (s for s in scores if s.failure):
+            _page(title, how, ranked).write(draft)
+    for failed in (s for s in ranked if s.failure):
         sys.stderr.write(f"warning: {failed.method} failed: {failed.failure}\n")
     if arguments.json:
-        methods_in_json = [_finite(asdict(s)) for s in scores]
+        methods_in_json = [_finite(asdict(s)) for s in ranked]
         result = {
             "table": arguments.table,
             "target": table.target_name,
@@ -88,13 +87,15 @@ def run(arguments: argparse.Namespace) -> int:
         }
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
     else:
-        text = f"{title}; {how}\n\n{aligned([_HEADER, *map(_row, scores)], '<>>>>')}\n{_NOTE}\n"
+        text = f"{title}; {how}\n\n{aligned([_HEADER, *map(_row, ranked)], '<>>>>>')}\n{_NOTE}\n"
         sys.stdout.write(printable(text, sys.stdout.encoding))
-    return 0 if any(not s.failure for s in scores) else 1
+    return 0 if any(not s.failure for s in ranked) else 1
 
 
-_HEADER = ["", "error", "log-loss", "calibration error", "seconds"]
-_NOTE = "± one standard error over the test rows; seconds for one fit; best log-loss first."
+_HEADER = ["", "error", "log-loss", "behind the best", "calibration error", "seconds"]
+_NOTE = (
+    "± one standard error over the test rows; behind the best: difference in log-loss, row by row; seconds: of one fit."
+)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -105,16 +106,17 @@ def _check(arguments: argparse.Namespace) -> None:
     if not [*arguments.criteria, *arguments.peers]:
         raise InvalidInputError("--criteria and --peers", "", "at least one name between them")
     if arguments.report is not None:
-        check_output("--report", Path(arguments.report), force=arguments.force)
+        check_output("--report", Path(arguments.report), force=arguments.force, inputs=[arguments.table])
 
 
 def _row(score: Any) -> list[str]:
     if score.failure:
-        return [score.method, "failed", "", "", f"{score.seconds:.2f}"]
+        return [score.method, "failed", "", "", "", f"{score.seconds:.2f}"]
     return [
         score.method,
         f"{percent(score.error)} ± {100 * score.error_deviation:.1f}",
         f"{score.log_loss:.3f} ± {score.log_loss_deviation:.3f}",
+        f"{score.gap:.3f} ± {score.gap_deviation:.3f}" if score.gap else "",
         f"{score.calibration_error:.3f}",
         f"{score.seconds:.2f}",
     ]
@@ -124,7 +126,7 @@ def _page(title: str, how: str, scores: list[Any]) -> Any:
     from marginwise.page import Cell, Page
 
     page = Page("Classifiers side by side", f"{title}; {how}.")
-    keys = ("error", "log_loss", "calibration_error", "seconds")
+    keys = ("error", "log_loss", "gap", "calibration_error", "seconds")
     rows = [
         [
             s.method,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,18 +90,28 @@ def table_path(arguments: argparse.Namespace) -> str:
     return "/dev/stdin" if arguments.table == STANDARD else arguments.table
 
 
-def check_output(option: str, path: Path, *, force: bool) -> None:
-    """Say what keeps a file from being written, before any work is done for it."""
+def check_output(option: str, path: Path, *, force: bool, inputs: Sequence[str] = (), device: bool = True) -> None:
+    """Say what keeps a file from being written, before any work is done for it.
+
+    It must be none of the ``inputs``, whatever the user says, and a ``device`` such as /dev/stdout only where allowed.
+    """
+
+    def refuse(expected: str) -> InvalidInputError:
+        return InvalidInputError(option, str(path), expected)
+
     if path.is_dir():
-        raise InvalidInputError(option, str(path), "a file, but it is a folder")
+        raise refuse("a file, but it is a folder")
     if not path.parent.is_dir():
-        raise InvalidInputError(option, str(path), f"a file in an existing folder; make {path.parent} first")
-    if path.is_file() and not force:
-        raise InvalidInputError(
-            option, str(path), "a new file, but it exists; give another name, or --force to replace it"
-        )
+        raise refuse(f"a file in an existing folder; make {path.parent} first")
+    if path.is_file():
+        if any(os.path.exists(other) and path.samefile(other) for other in inputs):
+            raise refuse("another file than what is read; give another name")
+        if not force:
+            raise refuse("a new file, but it exists; give another name, or --force to replace it")
+    elif path.exists() and not device:
+        raise refuse("a plain file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InvalidInputError(option, str(path), "a place that can be written to; check its rights")
+        raise refuse("a place that can be written to; check its rights")
 
 
 @contextmanager

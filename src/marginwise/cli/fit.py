@@ -21,7 +21,7 @@ from marginwise.cli.files import (
     written_whole,
 )
 from marginwise.cli.text import printable
-from marginwise.errors import ConvergenceWarning, MarginwiseError
+from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,8 +123,10 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     """Return where model and report go, after a look at whether they can."""
     if arguments.no_files:
         return None, None
-    stem = "table" if arguments.table == STANDARD else Path(arguments.table).name.split(".")[0]
-    model, report = Path(arguments.model or f"{stem}.skops"), Path(arguments.report or f"{stem}.html")
+    name = "table" if arguments.table == STANDARD else Path(arguments.table.removesuffix(".gz")).stem
+    model, report = Path(arguments.model or f"{name}.skops"), Path(arguments.report or f"{name}.html")
+    if model == report:
+        raise InvalidInputError("--report", str(report), "another file than the model")
     for option, path, package, extra in (
         ("--model", model, "skops", "saving"),
         ("--report", report, "matplotlib", "plots"),
@@ -133,7 +135,7 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
             raise MarginwiseError(
                 f"the {option[2:]} needs {package} (pip install 'marginwise[{extra}]'); --no-files does without"
             )
-        check_output(option, path, force=arguments.force)
+        check_output(option, path, force=arguments.force, inputs=[arguments.table], device=path is report)
     return model, report
 
 

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     output = None if arguments.output in (None, STANDARD) else Path(arguments.output)
     if output is not None:
-        check_output("--output", output, force=arguments.force)
+        check_output("--output", output, force=arguments.force, inputs=[arguments.model, arguments.table])
 
     from marginwise.cli.model_file import read_model
     from marginwise.datasets import load_inputs

@@ -92,6 +92,7 @@ def climb(
         prior=prior,
         isotropic=True,
         sample_weight=problem.weights,
+        inducing=problem.inducing,
         n_jobs=n_jobs,
         random_state=seed,
         **options,
@@ -217,6 +218,7 @@ def _fold(
             start=start,
             isotropic=False,
             sample_weight=inside.weights,
+            inducing=inside.inducing,
             max_evaluations=_FOLD_EVALUATIONS,
             random_state=0,
             progress=False,
@@ -244,6 +246,7 @@ def _last_search(
         start=start,
         isotropic=False,
         sample_weight=problem.weights,
+        inducing=problem.inducing,
         random_state=0,
         **options,
     )

@@ -17,12 +17,13 @@ from marginwise.inference.api import site_posterior
 from marginwise.inference.covariance import LowRankCovariance
 from marginwise.inference.ep import run_ep
 from marginwise.inference.likelihoods import slack_likelihood
-from marginwise.lowrank import LowRankGram, as_blocks
+from marginwise.lowrank import LowRankGram, as_blocks, choose_inducing
 from marginwise.problem import Problem
 from marginwise.slack import SLACKS, as_slack
-from zoo import blobs
+from zoo import blobs, hard_problems
 
 H = Hyperparameters(1.5, 2.0, 0.3, [1.0, 2.0, 1.5])
+HARD = {name: (problem, h) for name, problem, h in hard_problems()}
 
 
 @pytest.fixture(autouse=True)
@@ -135,3 +136,27 @@ def test_what_has_no_low_rank_form_says_so() -> None:
         posterior(at.X, at.y, H, method="variational", inducing=at.inducing)
     with pytest.raises(InvalidInputError, match="like rows of X"):
         posterior(at.X, at.y, H, inducing=at.inducing[:, :2])
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+@pytest.mark.parametrize("name", HARD)
+def test_hard_problems_converge(slack: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LowRankCovariance, "accuracy", 1e-6)
+    base, h = HARD[name]
+    at = replace(base, inducing=choose_inducing(base.X, h, 12))
+    ours = site_posterior(at, h, as_slack(slack))
+    assert ours.status.ok, ours.status.message
+    assert np.isfinite(ours.log_evidence)
+    assert (ours.latent_variance > 0).all()
+
+
+def test_sites_that_run_in_circles_are_damped() -> None:
+    """All at once, these sites change by 0.85 of the last change, to and fro."""
+    base = blobs(400, 2, shift=0.8)
+    labels = np.where((base.X[:, 0] <= 1) & (base.y < 0), 1.0, -1.0)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=400)
+    h = Hyperparameters(0.72, 5.3, 0.5, 1.07)
+    at = Problem(base.X, labels, weights, choose_inducing(base.X, h, 15))
+    ours = site_posterior(at, h, as_slack("linear"))
+    assert ours.status.ok
+    assert ours.diagnostics["sweeps"] < 40

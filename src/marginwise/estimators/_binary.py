@@ -14,7 +14,7 @@ from scipy.special import log_expit, logsumexp
 from marginwise import kernel
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.likelihoods import slack_likelihood
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
 from marginwise.inference.sites import Sites
 from marginwise.problem import Problem
 from marginwise.slack import Slack
@@ -37,6 +37,8 @@ class Member:
         The sites of expectation propagation: with the kernel they are the posterior.
     log_evidence : float
         ln Q(Y|X) by expectation propagation.
+    inducing, coefficients, gain : arrays of shape (m, d), (m,), (m, m), or None
+        Where the Gram matrix is of low rank, its inducing inputs, and what predictions need beside them.
     """
 
     weight: float
@@ -45,6 +47,9 @@ class Member:
     tau: Array
     nu: Array
     log_evidence: float
+    inducing: Array | None = None
+    coefficients: Array | None = None
+    gain: Array | None = None
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -66,11 +71,13 @@ class BinaryModel:
     support : array of int
         Support vectors of the SVM with the main member's hyperparameters.
     dual_coef : array
-        y_i α_i for these.
+        y_i α_i for these, or the coefficients of ``svm_points``.
     held_out : array of shape (n,)
         Probability of label +1 for each training example, from models without it.
     warnings : tuple of str
         What a user should know of the searches and approximations.
+    svm_points : array of shape (m, d) or None
+        The points that the SVM's latent function is a sum over, where these are not its support vectors.
     """
 
     X: Array
@@ -82,6 +89,7 @@ class BinaryModel:
     dual_coef: Array
     held_out: Array
     warnings: tuple[str, ...]
+    svm_points: Array | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: posteriors hold n×n matrices, and are there again when they are asked for."""
@@ -93,14 +101,19 @@ class BinaryModel:
         return Problem(self.X, self.y, self.sample_weight)
 
     @property
+    def n_points(self) -> int:
+        """The number of points that a prediction is a sum over: training examples, or inducing inputs."""
+        return max(len(self.X) if member.inducing is None else len(member.inducing) for member in self.members)
+
+    @property
     def main(self) -> Member:
         """The member with the largest weight."""
         return max(self.members, key=lambda member: member.weight)
 
     @cached_property
-    def posteriors(self) -> tuple[GaussianPosterior, ...]:
-        """The posterior of each member."""
-        return tuple(self._posterior(member) for member in self.members)
+    def predictors(self) -> tuple[GaussianPredictor, ...]:
+        """The posterior of each member, as far as predictions need it."""
+        return tuple(self._predictor(member) for member in self.members)
 
     @property
     def weights(self) -> Array:
@@ -120,7 +133,7 @@ class BinaryModel:
             latent = self._svm_latent(X)
             # eq. (lh) at the SVM's latent value, normalised over the two labels
             return self.main.hyperparameters.C * (self.slack.loss(-latent) - self.slack.loss(latent))
-        log_q = self._each(lambda posterior: posterior.log_label_probability(X))
+        log_q = self._each(lambda predictor: predictor.log_label_probability(X))
         odds = log_q[:, :, 1] - log_q[:, :, 0]
         if len(odds) == 1:
             return odds[0]
@@ -133,19 +146,21 @@ class BinaryModel:
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent function under the mixture of the posteriors."""
-        moments = self._each(lambda posterior: posterior.latent_mean_and_variance(X))
+        moments = self._each(lambda predictor: predictor.latent_mean_and_variance(X))
         means, variances = moments[:, 0], moments[:, 1]
         mean = self.weights @ means
         return mean, self.weights @ (variances + (means - mean) ** 2)
 
-    def _each(self, function: Callable[[GaussianPosterior], Any]) -> Array:
-        return np.array([function(posterior) for posterior in self.posteriors])
+    def _each(self, function: Callable[[GaussianPredictor], Any]) -> Array:
+        return np.array([function(predictor) for predictor in self.predictors])
 
-    def _posterior(self, member: Member) -> GaussianPosterior:
-        likelihood = slack_likelihood(self.slack, member.hyperparameters.C, self.sample_weight)
-        return GaussianPosterior.from_sites(
-            self.problem, member.hyperparameters, likelihood, Sites(member.tau, member.nu)
-        )
+    def _predictor(self, member: Member) -> GaussianPredictor:
+        h = member.hyperparameters
+        likelihood = slack_likelihood(self.slack, h.C, self.sample_weight)
+        if member.inducing is not None and member.coefficients is not None and member.gain is not None:
+            return GaussianPredictor(member.inducing, member.coefficients, member.gain, h, likelihood)
+        return GaussianPosterior.from_sites(self.problem, h, likelihood, Sites(member.tau, member.nu)).predictor
 
     def _svm_latent(self, X: Array) -> Array:
-        return kernel.cross_gram(X, self.X[self.support], self.main.hyperparameters) @ self.dual_coef
+        points = self.X[self.support] if self.svm_points is None else self.svm_points
+        return kernel.cross_gram(X, points, self.main.hyperparameters) @ self.dual_coef

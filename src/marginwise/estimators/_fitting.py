@@ -14,16 +14,18 @@ from threadpoolctl import threadpool_limits
 from marginwise.criteria import Criterion
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
+from marginwise.estimators._scale import EXACT, Scale
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.inference.ep_gradient import leave_one_out
+from marginwise.inference.low_rank import LowRankGaussian
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Trace
 from marginwise.stacking import Component, Stack, climb
 from marginwise.status import CONVERGED
-from marginwise.svm import solve_problem
+from marginwise.svm import expansion, solve_problem
 from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
@@ -47,6 +49,8 @@ class Recipe:
         Rows that searches do not see: their error stops them.
     options : dict
         Passed on to ``tune``.
+    scale : Scale
+        What is left out where rows are many.
     """
 
     criterion: Criterion
@@ -55,6 +59,7 @@ class Recipe:
     seed: int
     aside: Mask
     options: dict[str, Any] = field(default_factory=dict)
+    scale: Scale = EXACT
 
 
 def fit_all(problems: Sequence[Problem], recipe: Recipe, n_jobs: int | None) -> list[BinaryModel]:
@@ -87,21 +92,25 @@ def _fit(problem: Problem, recipe: Recipe, n_jobs: int | None) -> BinaryModel:
     stopped = {**options, "validation": (outside.X, outside.y, outside.weights)}
     stack = _tuned(inside, recipe, n_jobs, stopped)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
-    posteriors = [site_posterior(inside, c.hyperparameters, recipe.criterion.slack) for c in stack.components]
+    posteriors = [_posterior(inside, c.hyperparameters, recipe) for c in stack.components]
     weights = np.array([component.weight for component in stack.components])
     positive = weights @ np.array([posterior.predict_proba(outside.X)[:, 1] for posterior in posteriors])
     held_out = np.empty(problem.n)
-    held_out[~aside] = _leave_one_out(posteriors[0], inside) if stack.held_out is None else stack.held_out
+    held_out[~aside] = _leave_one_out(posteriors, weights) if stack.held_out is None else stack.held_out
     held_out[aside] = np.where(outside.y > 0, positive, 1.0 - positive)
     return _assembled(problem, recipe, Stack(stack.components, held_out))
 
 
 def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
+    """Return the stack that is found on the problem, or on the part of it that the recipe's scale asks for."""
     prior, criterion, seed = recipe.prior, recipe.criterion, recipe.seed
+    whole, problem = problem, recipe.scale.for_tuning(problem, prior)
     if recipe.freedom == "auto":
-        return climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
+        stack = climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
+        return stack if problem.n == whole.n else Stack(stack.components, None)
     freedom = float(recipe.freedom)
-    common = {"sample_weight": problem.weights, "n_jobs": n_jobs, "random_state": seed, **options}
+    rows = {"sample_weight": problem.weights, "inducing": problem.inducing}
+    common = {**rows, "n_jobs": n_jobs, "random_state": seed, **options}
     tuning = tune(problem.X, problem.y, criterion, prior=prior, isotropic=True, **common)
     if freedom > 0 and problem.X.shape[1] > 1:
         common |= {"start": tuning.hyperparameters, "isotropic": False, "restarts": 0}
@@ -112,11 +121,15 @@ def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[s
 def _assembled(problem: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
     """Return the model of a stack: its posteriors' sites, its SVM, and advice."""
     slack = recipe.criterion.slack
-    posteriors = [site_posterior(problem, c.hyperparameters, slack) for c in stack.components]
+    posteriors = [_posterior(problem, c.hyperparameters, recipe) for c in stack.components]
     members = tuple(map(_member, stack.components, posteriors))
-    main = max(members, key=lambda member: member.weight)
-    solution = solve_problem(problem, main.hyperparameters, slack)
-    own = _leave_one_out(posteriors[0], problem) if stack.held_out is None else stack.held_out
+    weights = np.array([member.weight for member in members])
+    main = int(np.argmax(weights))
+    trained, gaussian = posteriors[main].problem, posteriors[main].gaussian
+    gram = gaussian.gram if isinstance(gaussian, LowRankGaussian) else None
+    solution = solve_problem(trained, members[main].hyperparameters, slack, gram=gram)
+    points, coefficients = expansion(trained, members[main].hyperparameters, solution, gram)
+    own = _leave_one_out(posteriors, weights) if stack.held_out is None else stack.held_out
     return BinaryModel(
         problem.X,
         problem.y,
@@ -124,7 +137,7 @@ def _assembled(problem: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
         slack,
         members,
         solution.support,
-        (problem.y * solution.alpha)[solution.support],
+        coefficients,
         np.where(problem.y > 0, own, 1.0 - own),
         advice(
             [component.tuning for component in stack.components],
@@ -132,14 +145,25 @@ def _assembled(problem: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
             recipe.criterion,
             recipe.options.get("max_evaluations"),
         ),
+        points if trained.inducing is not None else None,
     )
+
+
+def _posterior(problem: Problem, hyperparameters: Hyperparameters, recipe: Recipe) -> GaussianPosterior:
+    whole = recipe.scale.for_training(problem, hyperparameters)
+    return site_posterior(whole, hyperparameters, recipe.criterion.slack, with_gradient=False)
 
 
 def _member(component: Component, posterior: GaussianPosterior) -> Member:
     evidence = np.nan if posterior.log_evidence is None else posterior.log_evidence
-    return Member(component.weight, component.spread, component.tuning, *posterior.sites, evidence)
+    parts = (component.weight, component.spread, component.tuning, *posterior.sites, evidence)
+    if posterior.problem.inducing is None:
+        return Member(*parts)
+    predictor = posterior.predictor
+    return Member(*parts, predictor.points, predictor.coefficients, predictor.gain)
 
 
-def _leave_one_out(posterior: GaussianPosterior, problem: Problem) -> Array:
-    """Return the probability of each label given all other examples."""
-    return np.exp(leave_one_out(posterior.gaussian, posterior.likelihood, problem.y).log_probability)
+def _leave_one_out(posteriors: Sequence[GaussianPosterior], weights: Array) -> Array:
+    """Return the probability of each label given all other examples, averaged over the posteriors."""
+    logs = [leave_one_out(one.gaussian, one.likelihood, one.problem.y).log_probability for one in posteriors]
+    return weights @ np.exp(logs)

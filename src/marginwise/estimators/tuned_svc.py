@@ -21,6 +21,7 @@ from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, wit
 from marginwise.estimators._classes import check_table, set_aside
 from marginwise.estimators._fitting import Recipe, fit_all, model_at
 from marginwise.estimators._parameters import check_parameters
+from marginwise.estimators._scale import choose_scale
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator
 from marginwise.priors import Prior
@@ -29,7 +30,7 @@ from marginwise.search import Record, Run, Trace
 
 Array = npt.NDArray[np.float64]
 
-#: Rows predicted at a time: their kernel values with the training rows take at most this many numbers.
+#: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
 
 
@@ -65,6 +66,11 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         Weights of the classes, multiplied into the sample weights.
     max_evaluations : int or None, default=100
         Evaluations of the criterion in the main search, and in each restart.
+    rank : "auto", int or None, default="auto"
+        Number of inducing inputs that the kernel is approximated with: O(n rank²) time, O(n rank) memory. None is the
+        exact kernel; "auto" is None up to 1500 rows, and beyond as many as leave little of the kernel open.
+    subset : "auto", int or None, default="auto"
+        Random rows to tune on; the model is trained on all rows. "auto" is 5000, None is all.
     validation_fraction : float or None, default=None
         Part of the rows on which the error is watched to stop searches early; the model itself is trained on all rows.
         Worth a try with criteria that over-fit when many length scales are free.
@@ -118,6 +124,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         standardize: bool = True,
         class_weight: Any = None,
         max_evaluations: int | None = 100,
+        rank: str | int | None = "auto",
+        subset: str | int | None = "auto",
         validation_fraction: float | None = None,
         progress: bool = False,
         n_jobs: int | None = None,
@@ -133,6 +141,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.standardize = standardize
         self.class_weight = class_weight
         self.max_evaluations = max_evaluations
+        self.rank = rank
+        self.subset = subset
         self.validation_fraction = validation_fraction
         self.progress = progress
         self.n_jobs = n_jobs
@@ -161,6 +171,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
                 "max_evaluations": self.max_evaluations,
                 "progress": self.progress,
             },
+            choose_scale(self.rank, self.subset, len(inputs), seed),
         )
 
         def at(record: Record) -> dict[str, Any] | None:
@@ -229,7 +240,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         """Return the values of a function of each model, in blocks of rows that bound the memory."""
         check_is_fitted(self)
         inputs = self._scaling(validate_data(self, X, dtype=np.float64, reset=False))
-        step = max(1, _BLOCK_NUMBERS // len(self.models_[0].X))
+        step = max(1, _BLOCK_NUMBERS // max(model.n_points for model in self.models_))
         blocks = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         return np.vstack([np.column_stack([function(model, rows) for model in self.models_]) for rows in blocks])
 

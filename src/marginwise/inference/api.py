@@ -86,13 +86,19 @@ def site_posterior(
     likelihood: str = "slack",
     start: Posterior | Sites | None = None,
     tolerance: float = TOLERANCE,
+    with_gradient: bool = True,
 ) -> GaussianPosterior:
-    """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood."""
+    """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood.
+
+    Without ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
+    """
     name = _LIKELIHOODS[likelihood].format(slack.name)
     gram = problem.covariance(hyperparameters) if method == "ep" else problem.gram(hyperparameters)
     model = as_likelihood(name, hyperparameters.C, problem.weights).blurred(blur(gram))
     result = _BY_SITES[method](gram, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
-    gradient = evidence_gradient(result, model, gram, problem, hyperparameters) / problem.weights.sum()
+    gradient = None
+    if with_gradient:
+        gradient = evidence_gradient(result, model, gram, problem, hyperparameters) / problem.weights.sum()
     mean, variance = result.gaussian.latent_moments()
     return GaussianPosterior(
         problem=problem,

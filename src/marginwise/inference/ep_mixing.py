@@ -17,33 +17,42 @@ _FACTOR = 3.0
 
 
 class Mixer:
-    """Looks back on the last updates for the combination of them that would have changed the sites least."""
+    """Looks back on the last updates for the combination of them that would have changed the sites least.
+
+    When that makes matters worse, it begins anew and takes half of each update: then sites can't run in circles.
+    """
 
     def __init__(self) -> None:
         self._sites: list[Array] = []
         self._changes: list[Array] = []
+        self._merit, self._part = np.inf, 1.0
 
     def forget(self) -> None:
         """Begin anew: the next sites have little to do with the last ones."""
         self._sites.clear()
         self._changes.clear()
+        self._merit = np.inf
 
-    def mix(self, sites: Sites, matched: Sites, variance: Array) -> Sites:
+    def mix(self, sites: Sites, matched: Sites, variance: Array, merit: float) -> Sites:
         """Return the sites to go on from, where the update of ``sites`` leads to ``matched``.
 
-        Changes are weighed in units of the Gaussian's ``variance`` and standard deviations.
+        Changes are weighed in units of the Gaussian's ``variance`` and standard deviations; ``merit`` is their size.
         """
+        if merit > self._merit:
+            self.forget()
+            self._part = 0.5
+        self._merit = merit
         unit = np.concatenate([variance, np.sqrt(variance)])
         here, there = np.concatenate(sites), np.concatenate(matched)
         self._sites.append(here)
         self._changes.append(there - here)
         del self._sites[: -_DEPTH - 1], self._changes[: -_DEPTH - 1]
         if len(self._sites) == 1:
-            return matched
+            return Sites(*np.split(here + self._part * (there - here), 2))
         steps = np.diff(self._sites, axis=0)
         turns = np.diff(self._changes, axis=0)
         shares = np.linalg.lstsq((turns * unit).T, self._changes[-1] * unit, rcond=1e-12)[0]
-        mixed = there - shares @ (steps + turns)
+        mixed = here + self._part * (there - here) - shares @ (steps + self._part * turns)
         tau, nu = np.split(mixed, 2)
         bounds = np.sort([matched.tau / _FACTOR, matched.tau * _FACTOR], axis=0)
         return Sites(np.clip(tau, bounds[0], bounds[1]), nu)

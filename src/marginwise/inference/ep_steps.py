@@ -32,10 +32,6 @@ _SHORTEST = 0.05
 _MOST_ROUNDING = 1e-2
 
 
-#: Most sites that are moved one at a time: n updates of an n×n matrix.
-_MOST_IN_TURN = 5000
-
-
 @dataclass(frozen=True, eq=False)
 class Point:
     """Sites, the moments they give, and the sites that match the tilted moments.
@@ -109,7 +105,7 @@ class Moves:
         if mixer is not None:
             if error < _RELAXED:
                 sites = Sites(point.gaussian.tau, point.gaussian.nu)
-                return self.point(*mixer.mix(sites, matched, point.gaussian.variance))
+                return self.point(*mixer.mix(sites, matched, point.gaussian.variance, point.merit))
             mixer.forget()
         for _ in range(_ROUNDS):
             if error < _RELAXED:
@@ -145,10 +141,10 @@ class Moves:
     def one_at_a_time(self, point: Point, part: float) -> Point | None:
         """Return the point after this part of an update of each site in turn.
 
-        Where there are too many sites for that, all move at once, each by a third of that part.
+        Where the Gram matrix is of low rank, all move at once, each by a third of that part.
         """
         gaussian = point.gaussian
-        if len(self.y) > _MOST_IN_TURN:
+        if self.likelihood.blur is not None:
             short = part / 3.0
             tau = gaussian.tau + short * (point.matched.tau - gaussian.tau)
             return self.point(tau, gaussian.nu + short * (point.matched.nu - gaussian.nu))

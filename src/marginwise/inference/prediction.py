@@ -20,8 +20,54 @@ from marginwise.problem import Problem, check_inputs
 
 Array = npt.NDArray[np.float64]
 
+#: Numbers in a block of covariances of new points: what predictions take of memory, whatever the number of points.
+_BLOCK_NUMBERS = 2**22
+
 #: Smallest share of the prior variance that is reported; differences below it are rounding.
 _LEAST_SHARE = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPredictor:
+    """A Gaussian process given data, as far as predictions need it.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+        Points z_j whose covariances k_j(x) = K(x, z_j) say all about x.
+    coefficients : array of shape (m,)
+        b: the latent mean is k(x)ᵀb.
+    gain : array of shape (m, m)
+        W: the latent variance is K(x, x) - k(x)ᵀWk(x).
+    hyperparameters, likelihood
+        Those of the kernel, and of a label.
+    """
+
+    points: Array
+    coefficients: Array
+    gain: Array
+    hyperparameters: Hyperparameters
+    likelihood: Likelihood
+
+    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
+        X = check_inputs(X_new, "X_new")
+        prior = kernel.diagonal(len(X), self.hyperparameters)
+        mean, explained = np.empty(len(X)), np.empty(len(X))
+        step = max(1, _BLOCK_NUMBERS // len(self.points))
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            k = kernel.cross_gram(X[rows], self.points, self.hyperparameters)
+            mean[rows] = k @ self.coefficients
+            explained[rows] = np.einsum("ij,ij->i", k @ self.gain, k)
+        return mean, np.maximum(prior - explained, _LEAST_SHARE * prior)
+
+    def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
+        """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
+        mean, variance = self.latent_mean_and_variance(X_new)
+        one = self.likelihood.unweighted(len(mean))
+        columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
+        return np.column_stack(columns) + self.likelihood.log_kappa
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,8 +108,9 @@ class GaussianPosterior(Posterior):
         )
 
     @cached_property
-    def _predictor(self) -> tuple[Array, Array]:
-        return self.gaussian.predictor()
+    def predictor(self) -> GaussianPredictor:
+        """What predictions need."""
+        return GaussianPredictor(self.X, *self.gaussian.predictor(), self.hyperparameters, self.likelihood)
 
     @property
     def sites(self) -> Sites:
@@ -71,17 +118,9 @@ class GaussianPosterior(Posterior):
         return Sites(self.gaussian.tau, self.gaussian.nu)
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
-        """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61)."""
-        points = check_inputs(X_new, "X_new")
-        k = kernel.cross_gram(points, self.X, self.hyperparameters)
-        prior = kernel.diagonal(len(points), self.hyperparameters)
-        weights, gain = self._predictor
-        explained = np.einsum("ij,ij->i", k @ gain, k)
-        return k @ weights, np.maximum(prior - explained, _LEAST_SHARE * prior)
+        """Return mean and variance of the latent function at new points."""
+        return self.predictor.latent_mean_and_variance(X_new)
 
     def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
-        """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
-        mean, variance = self.latent_mean_and_variance(X_new)
-        one = self.likelihood.unweighted(len(mean))
-        columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
-        return np.column_stack(columns) + self.likelihood.log_kappa
+        """Return ln Q(y|x, D), columns y = -1, +1."""
+        return self.predictor.log_label_probability(X_new)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.lowrank import LowRankGram
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
 from marginwise.slack import Slack, as_slack
 from marginwise.svm.contract import Solution
@@ -83,16 +84,17 @@ def solve_problem(
     hyperparameters: Hyperparameters,
     slack: Slack,
     *,
-    gram: Array | None = None,
+    gram: Array | LowRankGram | None = None,
     start: Solution | None = None,
     max_memory: int = MAX_MEMORY,
 ) -> Solution:
     """Train the SVM of a checked problem; ``gram`` saves its computation when it is at hand."""
     _check_start(start, problem.n)
     penalties = problem.penalties(hyperparameters.C)
-    if problem.inducing is not None:
-        approximate = problem.low_rank_gram(hyperparameters)
-        return solve_low_rank(approximate, problem.y, penalties, slack, start=start)
+    if gram is None and problem.inducing is not None:
+        gram = problem.low_rank_gram(hyperparameters)
+    if isinstance(gram, LowRankGram):
+        return solve_low_rank(gram, problem.y, penalties, slack, start=start)
     if gram is None and 8 * problem.n**2 > max_memory:
         rows = KernelRows(problem.X, hyperparameters, max_memory)
         return solve_working_set(rows, problem.y, penalties, slack, start, problem.repeats)
@@ -106,15 +108,17 @@ def solve_dense(gram: Array, y: Array, penalties: Array, slack: Slack, *, start:
     return solve_working_set(DenseGram(gram), y, penalties, slack, start)
 
 
-def expansion(problem: Problem, hyperparameters: Hyperparameters, solution: Solution) -> tuple[Array, Array]:
+def expansion(
+    problem: Problem, hyperparameters: Hyperparameters, solution: Solution, gram: LowRankGram | None = None
+) -> tuple[Array, Array]:
     """Return points x_j and coefficients c_j of the latent function θ*(x) = Σ_j c_j K(x, x_j).
 
-    The support vectors, or the inducing inputs of a Gram matrix of low rank.
+    The support vectors, or the inducing inputs of a Gram matrix of low rank; ``gram`` saves its computation.
     """
     signed = problem.y * solution.alpha
     if problem.inducing is None:
         return problem.X[solution.support], signed[solution.support]
-    gram = problem.low_rank_gram(hyperparameters)
+    gram = problem.low_rank_gram(hyperparameters) if gram is None else gram
     return problem.inducing, gram.dual(gram.project(signed))
 
 

@@ -1,6 +1,6 @@
 """The SVM of a Gram matrix of low rank, VVᵀ + D, in the m weights of the features.
 
-With u = Vᵀ(y∘α) the dual is solved by the minimum of ½|u|² + Σ_i φ_i(y_iv_iᵀu), φ_i(z) = min_e C_i l_p(z + e) + e²/2D_i:
+With u = Vᵀ(y∘α) the dual is solved by the minimum of ½|u|² + Σ_i φ_i(y_iv_iᵀu), φ_i(z) = min_e C_il_p(z + e) + e²/2D_i:
 the slack penalty with its corner rounded off by what the features leave open. φ_i is convex and made of parabolas, so
 that Newton's method with the second derivative of the piece at hand ends at the exact minimum after finitely many
 steps (Mangasarian 2002; Keerthi & DeCoste 2005), each O(nm²). Where D_i is tiny, it is brought down step by step.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.cli.summary import ALIKE, Summary
+from marginwise.cli.summary import ALIKE, Summary, ranked
 from marginwise.cli.text import percent
 from marginwise.estimators import TunedSVC
 from marginwise.page import Cell, Page, figure_style
@@ -34,7 +34,7 @@ def fit_report(model: TunedSVC, summary: Summary) -> Page:
     page.notes(summary.warnings)
     mpl: Any = import_module("matplotlib")
     with mpl.rc_context(figure_style()):
-        _add_relevances(page, model, summary)
+        _add_inputs(page, model, summary)
         _add_predictions(page, model, summary)
         _add_search(page, model, summary)
     page.text(
@@ -61,25 +61,32 @@ def _figure(height: float) -> Any:
     return Figure(figsize=(6.4, height))
 
 
-def _add_relevances(page: Page, model: TunedSVC, summary: Summary) -> None:
+def _add_inputs(page: Page, model: TunedSVC, summary: Summary) -> None:
     page.heading("Which inputs matter")
     page.text(
+        "The influence of a column is the mean change of the predicted probabilities when its cells are replaced by "
+        "those of other rows: what the model would lose sight of without it."
+    )
+    rows: list[list[Any]] = [[name, Cell(f"{value:.3f}", value)] for name, value in ranked(summary.influences)]
+    page.table(["column", "influence"], rows, caption="Influence of the columns")
+    page.text(
         "The relevance of an input is 1/l² of its length scale l, scaled to sum 1 and averaged over the tuned models: "
-        "the shorter the length scale, the faster the prediction changes with the input."
+        "it is large where the prediction bends within a short distance, and small for an input whose effect is "
+        "linear, even if it is strong."
     )
     if summary.alike:
         page.text(f"Here {ALIKE}.")
         return
-    ranked = summary.ranked()
-    shown = min(len(ranked), _MOST_BARS)
+    order = ranked(summary.relevances)
+    shown = min(len(order), _MOST_BARS)
     figure = _figure(1.0 + 0.26 * shown)
     RelevanceDisplay.from_estimator(
         model, feature_names=list(summary.relevances), max_features=shown, ax=figure.subplots()
     )
-    largest = ", ".join(f"{name} {value:.2f}" for name, value in ranked[:5])
+    largest = ", ".join(f"{name} {value:.2f}" for name, value in order[:5])
     page.figure(figure, "Relevance of the inputs, the largest first.", f"Bars; the largest are {largest}.")
-    if len(ranked) > shown:
-        rows: list[list[Any]] = [[name, value] for name, value in ranked]
+    if len(order) > shown:
+        rows = [[name, Cell(f"{value:.3f}", value)] for name, value in order]
         page.table(["input", "relevance"], rows, caption="Relevance of all inputs")
 
 

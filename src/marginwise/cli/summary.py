@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from marginwise.cli.influence import influences
 from marginwise.cli.text import aligned, bar, numbered, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
@@ -50,6 +51,7 @@ class Summary:
     loo_error: float
     loo_log_loss: float
     relevances: dict[str, float]
+    influences: dict[str, float]
     members: list[Member]
     warnings: list[str]
     seconds: float
@@ -79,10 +81,6 @@ class Summary:
         """Whether there is one length scale for all inputs, so that their relevances say nothing."""
         return all(member.freedom == 0 for member in self.members)
 
-    def ranked(self) -> list[tuple[str, float]]:
-        """Return the inputs and their relevances, the largest first."""
-        return sorted(self.relevances.items(), key=lambda item: -item[1])
-
     def to_text(self) -> str:
         """Return it for a terminal."""
         return (
@@ -90,17 +88,15 @@ class Summary:
             f"expected on new data: {self.expected}\n\n"
             f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
             f"{aligned(self.member_rows(), '<>>>>>')}\n"
-            f"{self._relevance_text()}"
+            f"{self._inputs_text()}"
         )
 
-    def _relevance_text(self) -> str:
+    def _inputs_text(self) -> str:
+        influences = _bars("influence: mean change of the probabilities when the column is shuffled", self.influences)
         if self.alike:
-            return f"{ALIKE}\n"
-        ranked = self.ranked()
-        largest = ranked[0][1]
-        rows = [[f"  {name}", f"{value:.3f}", bar(value / largest)] for name, value in ranked[:_TOP]]
-        more = f"  and {len(ranked) - _TOP} more\n" if len(ranked) > _TOP else ""
-        return f"relevance of the inputs\n{aligned(rows, '<><')}{more}"
+            return f"{influences}\n{ALIKE}\n"
+        relevances = _bars("relevance: 1/l² of the length scales, with sum 1", self.relevances)
+        return f"{influences}\n{relevances}"
 
     def member_rows(self) -> list[list[str]]:
         """Return a table of the models that are averaged, with its header."""
@@ -109,6 +105,19 @@ class Summary:
             for m in self.members
         ]
         return [["  classes", "weight", "freedom", "C", "k0", "koff"], *rows]
+
+
+def ranked(values: dict[str, float]) -> list[tuple[str, float]]:
+    """Return names and values, the largest first."""
+    return sorted(values.items(), key=lambda item: -item[1])
+
+
+def _bars(title: str, values: dict[str, float]) -> str:
+    order = ranked(values)
+    largest = max(order[0][1], np.finfo(float).tiny)
+    rows = [[f"  {name}", f"{value:.3f}", bar(value / largest)] for name, value in order[:_TOP]]
+    more = f"  and {len(order) - _TOP} more\n" if len(order) > _TOP else ""
+    return f"{title}\n{aligned(rows, '<><')}{more}"
 
 
 def summarise(
@@ -135,6 +144,7 @@ def summarise(
         loo_error=model.loo_error_,
         loo_log_loss=model.loo_log_loss_,
         relevances=relevances,
+        influences=influences(model, table, seed),
         members=members,
         warnings=list(warnings),
         seconds=seconds,

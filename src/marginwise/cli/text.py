@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_PLAIN = str.maketrans({"█": "#", "±": "+-", **dict.fromkeys(_EIGHTHS.strip(), "")})
+_PLAIN = str.maketrans({"█": "#", "±": "+-", "²": "^2", **dict.fromkeys(_EIGHTHS.strip(), "")})
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> str:

@@ -1,0 +1,66 @@
+"""Influences of columns: known cases, and what relevances can't see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marginwise import TunedSVC
+from marginwise.cli.influence import influences
+from marginwise.datasets import Table
+
+
+class Rule:
+    """A classifier that gives the second class the probability 0.9 where a function of the inputs is positive."""
+
+    def __init__(self, function) -> None:
+        self.function = function
+
+    def predict_proba(self, X):
+        p = np.where(self.function(X) > 0, 0.9, 0.1)
+        return np.column_stack([1 - p, p])
+
+
+def table(X, columns, categories=None) -> Table:
+    names = tuple(f"f{a}" for a in range(X.shape[1]))
+    return Table(X, np.arange(len(X)) % 2, names, "y", categories or {}, tuple(columns))
+
+
+def test_a_column_moves_the_prediction_as_often_as_its_cells_differ() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 2))
+    X[:, 0] = np.where(np.arange(4000) % 4 == 0, 1.0, -1.0)  # a quarter: cells of two rows differ in 3/8 of the cases
+    found = influences(Rule(lambda X: X[:, 0]), table(X, ["a", "b"]), seed=0)
+    assert found["b"] == 0
+    assert found["a"] == pytest.approx(0.8 * 3 / 8, abs=0.8 * 3 * np.sqrt(3 / 8 * 5 / 8 / 200))
+
+
+def test_categories_of_a_column_go_together() -> None:
+    X = np.eye(3)[np.arange(300) % 3]
+    seen = []
+
+    def function(X):
+        seen.append(X)
+        return X[:, 0]
+
+    found = influences(Rule(function), table(X, ["colour"], {"colour": ("r", "g", "b")}), seed=0)
+    assert list(found) == ["colour"]
+    assert 0.2 < found["colour"] < 0.5
+    assert (np.vstack(seen).sum(axis=1) == 1).all()
+
+
+def test_no_row_keeps_its_own_cell() -> None:
+    X = np.arange(50.0)[:, None]
+    seen = []
+    influences(Rule(lambda X: seen.append(X) or X[:, 0]), table(X, ["a"]), seed=1)
+    before, after = np.split(seen[0][:, 0], 2)
+    assert (before != after).all()
+
+
+def test_linear_effects_are_seen() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = X[:, 0] + 0.2 * rng.normal(size=120) > 0
+    data = table(X, ["linear", "noise"])
+    found = influences(TunedSVC(0.0, random_state=0).fit(X, y), data, seed=0)
+    assert found["linear"] > 5 * found["noise"]

@@ -68,6 +68,14 @@ def test_numbers_are_aligned_and_carry_what_they_are_sorted_by():
     assert "−1.25" in _page().html()
 
 
+def test_long_texts_get_room_and_details_stand_below():
+    page = Page("t")
+    page.table(["a", "b"], [["x", Cell("word " * 20, detail="small & fine")]])
+    cells = [a for tag, a, around in read(page.html()).elements if tag == "td"]
+    assert [cell["class"] for cell in cells] == ["words"]
+    assert "<small>small &amp; fine</small>" in page.html()
+
+
 def test_nothing_to_say_adds_nothing():
     page = Page("t")
     page.notes([])

@@ -58,6 +58,17 @@ def test_the_difference_of_counted_errors():
     assert compare_best(fewer)[0].standard_error > cell.standard_error
 
 
+def test_ends_at_bounds_and_how_searches_ended():
+    def row(number: int, k0: float, message: str) -> TrialRow:
+        return _row(number, 0.1, hyperparameters=(1.0, k0, 0.1, 1.0, 2.0), message=message)
+
+    rows = [row(0, 1e5, "converged; k0 is at its upper bound"), row(1, 99.0, "converged"), row(2, 1e-3, "budget")]
+    trials = Trials(rows)
+    assert trials.at_bounds("crabs", "le1-walk") == 2
+    assert trials.endings("crabs", "le1-walk") == {"converged": 2, "budget": 1}
+    assert trials.at_bounds("pima", "le1-walk") == 0
+
+
 def test_one_trial_has_no_standard_error_of_its_mean():
     cell = compare_means(Trials([_row(0, 0.1)]))[0]
     assert cell.standard_error is cell.in_standard_errors is None

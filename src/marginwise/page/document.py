@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: What a cell of a table says where there is nothing to say; such cells come last in any order.
 NOTHING = "—"
 
+#: A cell with more characters than this is text to read, and gets room for it.
+_WORDS = 40
+
 #: A page with at least this many sections begins with a list of them.
 _SECTIONS_WITH_CONTENTS = 4
 
@@ -204,7 +207,8 @@ def as_cell(value: Value) -> Cell:
 def _row(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
     cells = []
     for column, (cell, is_number) in enumerate(zip(row, numeric, strict=True)):
-        classes = " ".join(name for name in ("number" if is_number else "", cell.tone) if name)
+        words = "words" if len(cell.text) > _WORDS else ""
+        classes = " ".join(name for name in ("number" if is_number else "", words, cell.tone) if name)
         attributes = f' class="{escape(classes)}"' if classes else ""
         if cell.value is not None:
             attributes += f' data-value="{cell.value!r}"'

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import rankdata
+import numpy.typing as npt
 
 from marginwise.datasets import Benchmark
 from marginwise.study.claims import Findings
@@ -17,13 +17,13 @@ from marginwise.study.declare import Effort
 from marginwise.study.methods import load_data
 from marginwise.study.optima import Scan, scan_optima
 from marginwise.study.store import Store, TrialRow
-from marginwise.study.summary import Trials
+from marginwise.study.summary import Trials, ending
 
 #: Significant digits of numbers in the file of trials: more than any table shows.
 _DIGITS = 6
 
 _NUMBERS = ("seconds", "criterion_value", "test_error", "posterior_error", "log_loss", "oracle_error", "early_error")
-_FIELDS = ("dataset", "method", "number", "seed", "status", "error_name", "evaluations", *_NUMBERS)
+_FIELDS = ("dataset", "method", "number", "seed", "status", "error_name", "message", "evaluations", *_NUMBERS)
 
 
 def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
@@ -54,18 +54,25 @@ def path_facts(trace: dict[str, list[float]] | None) -> dict[str, float]:
         return {}
     score, error = np.array(trace["score"]), np.array(trace["test_error"])
     known = np.isfinite(score) & np.isfinite(error)
-    ranks = [rankdata(values[known]) for values in (score, error)]
-    if known.sum() < 3 or any(np.ptp(values) == 0 for values in ranks):
+    by_score, by_error = _ranks(score[known]), _ranks(error[known])
+    if known.sum() < 3 or np.ptp(by_score) == 0 or np.ptp(by_error) == 0:
         return {}
-    return {"score_error_correlation": float(np.corrcoef(*ranks)[0, 1])}
+    return {"score_error_correlation": float(np.corrcoef(by_score, by_error)[0, 1])}
+
+
+def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the ranks of values, equal ones sharing the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
 def write_rows(path: Path, rows: Iterable[TrialRow]) -> Path:
-    """Write trials as CSV: one line each, without their paths."""
+    """Write trials as CSV: one line each, without their paths, and of messages what stands first."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*_FIELDS, "hyperparameters", "extra"])
         for row in rows:
+            row = replace(row, message=ending(row))
             values = [_text(getattr(row, name)) for name in _FIELDS]
             settings = " ".join(_text(value) for value in row.hyperparameters or ())
             extra = {name: float(_text(value)) for name, value in sorted(row.extra.items())}
@@ -87,7 +94,8 @@ def read_rows(path: Path) -> list[TrialRow]:
                     int(record["number"]),
                     int(record["seed"]),
                     record["status"],
-                    error_name=record["error_name"],
+                    record["message"],
+                    record["error_name"],
                     evaluations=int(record["evaluations"]) if record["evaluations"] else None,
                     hyperparameters=settings or None,
                     extra=json.loads(record["extra"]),

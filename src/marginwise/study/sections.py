@@ -179,6 +179,11 @@ def _known(trials: Trials, cell: Comparison) -> str:
     oracle = trials.sample(cell.dataset, cell.column.method, "oracle_error")
     if cell.column.field == "test_error" and oracle.mean is not None:
         parts.append(f"Least along the path: {oracle.mean:.1f} %.")
+    if at_bounds := trials.at_bounds(cell.dataset, cell.column.method):
+        parts.append(f"Some hyperparameter is at a bound in {at_bounds} of {ours.n} trials.")
+    endings = trials.endings(cell.dataset, cell.column.method).most_common(2)
+    if known := [f"{words} ({n})" for words, n in endings if words]:
+        parts.append(f"Ended: {', '.join(known)}.")
     newton = trials.sample(cell.dataset, cell.column.method.replace("-walk", "-newton"))
     if cell.column in paper.SIMPLE and newton.mean is not None:
         parts.append(f"The same criterion by quasi-Newton: {newton.mean:.1f} %.")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from marginwise.hyperparameters import log_bounds
 from marginwise.study import paper
 from marginwise.study.paper import Column
 from marginwise.study.store import TrialRow
+
+#: So near to the logarithm of a bound a hyperparameter is at it: numbers are stored with six digits.
+_AT_BOUND = 1e-4
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,19 @@ class Trials:
         found = [row.hyperparameters for row in self.done(dataset, method) if row.hyperparameters is not None]
         return np.array(found) if found else np.empty((0, 0))
 
+    def endings(self, dataset: str, method: str) -> Counter[str]:
+        """Return how the searches of a method ended, and how often."""
+        return Counter(ending(row) for row in self.done(dataset, method))
+
+    def at_bounds(self, dataset: str, method: str) -> int:
+        """Return how many trials ended with some hyperparameter at a bound of the search."""
+        ends = self.hyperparameters(dataset, method)
+        if not len(ends):
+            return 0
+        lower, upper = log_bounds(ends.shape[1] - 3)
+        logs = np.log(ends)
+        return int(np.any((logs <= lower + _AT_BOUND) | (logs >= upper - _AT_BOUND), axis=1).sum())
+
     def seconds_per_step(self, dataset: str, method: str) -> float | None:
         """Return the seconds of the search for each evaluation of the criterion, the mean over trials."""
         return self.sample(dataset, method, "step_seconds").mean
@@ -104,6 +122,11 @@ class Trials:
             int(row.extra["test_rows"]) for row in self.rows if row.dataset == dataset and "test_rows" in row.extra
         }
         return min(sizes, default=paper.SIZES[dataset][2])
+
+
+def ending(row: TrialRow) -> str:
+    """Return how a search ended: what its message says first."""
+    return row.message.split(";")[0].strip()
 
 
 @dataclass(frozen=True)

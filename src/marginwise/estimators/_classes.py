@@ -52,7 +52,7 @@ def check_table(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
 ) -> ClassificationTable:
     """Check X, y and weights as scikit-learn does; rows of weight zero are left out, which is what they mean."""
-    X, y = validate_data(estimator, X, y, dtype=np.float64)
+    X, y = validate_data(estimator, X, _of_one_kind(y), dtype=np.float64)
     check_classification_targets(y)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None and class_weight != "balanced":
@@ -69,6 +69,19 @@ def check_table(
         weights = weights * (weights.sum() / (len(classes) * counts))[codes]
     _check_range(weights)
     return ClassificationTable(X, codes, weights, classes)
+
+
+def _of_one_kind(y: Any) -> Any:
+    """Return labels held as objects as what they are: booleans or numbers; strings stay, and mixtures are refused."""
+    labels = np.asarray(y)
+    if labels.dtype != object or labels.ndim != 1:
+        return y
+    kinds = {type(label) for label in labels}
+    for kind in (str, (bool, np.bool_), Real):
+        if all(issubclass(one, kind) for one in kinds):
+            return y if kind is str else np.array(labels.tolist())
+    found = "labels of types " + ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise InvalidInputError("y", found, "labels of one kind, none missing: strings, whole numbers or booleans")
 
 
 def set_aside(codes: npt.NDArray[np.intp], fraction: float | None, rng: np.random.Generator) -> npt.NDArray[np.bool_]:

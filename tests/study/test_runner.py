@@ -12,6 +12,7 @@ import time
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from toy_methods import SMALL, Chance, Moody, chance_plan, table
@@ -167,6 +168,32 @@ def test_trials_of_killed_workers_are_run_again_but_not_for_ever(store, monkeypa
     assert summary.done == 8 - failed
     assert {row.error_name for row in summary.failed} <= {"BrokenExecutor"}
     assert run_study(chance_plan(2), store).complete is (failed == 0)  # they were lost again
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc")
+def test_a_worker_that_is_killed_is_replaced(store):
+    plan = Plan("long", ("crabs",), ("span-walk",), trials=6, effort=replace(SMALL, walk_evaluations=1000))
+    killed = []
+
+    def kill_one():
+        while not killed:
+            time.sleep(0.01)
+            if store.rows():
+                killed.extend(_loky_workers()[:1])
+                os.kill(killed[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill_one)
+    thread.start()
+    summary = run_study(plan, store, n_jobs=2)
+    thread.join()
+    assert killed
+    assert summary.complete
+    assert summary.run == 6
+
+
+def _loky_workers():
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(pid) for pid in children if b"LokyProcess" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 @pytest.mark.usefixtures("chance")

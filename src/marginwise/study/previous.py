@@ -22,9 +22,8 @@ FREE_OFFSET = 1e6
 class CrossValidated:
     """SVM with one length scale; it and k0 are those of a grid with the least ten-fold cross-validation error.
 
-    Of equal errors the one in the middle of the largest group of neighbours would be best; the grid is coarse enough
-    that the smoothest will do: the largest length scale, then the smallest amplitude. The folds are drawn anew in
-    each trial.
+    Of equal errors the smoothest classifier is taken: the largest length scale, then the smallest amplitude. The folds
+    are drawn anew in each trial.
     """
 
     length_scales: tuple[float, ...] = tuple(2.0 ** (0.5 * power) for power in range(-2, 13))

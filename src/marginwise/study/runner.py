@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +17,7 @@ from marginwise.study.outcome import Columns
 from marginwise.study.owners import Owner
 from marginwise.study.progress import Progress, show_progress
 from marginwise.study.store import LEASE, Store, TrialRow, open_store
-from marginwise.study.workers import Workers, start_workers
+from marginwise.study.workers import Workers, answer_interrupts, start_workers
 
 #: A trial whose worker was killed so often is a failure.
 _MOST_CRASHES = 3
@@ -90,7 +88,7 @@ def run_study(
     with closing(open_store(store)) if isinstance(store, str) else nullcontext(store) as opened:
         run = _Run(plan, opened)
         run.settle_differences(redo)
-        with show_progress(progress, run.trials, opened.rows()) as shown, _interruptible():
+        with show_progress(progress, run.trials, opened.rows()) as shown, answer_interrupts(_interrupt):
             try:
                 with start_workers(backend, n_jobs, scheduler) as workers:
                     run.go(workers, shown)
@@ -187,20 +185,31 @@ class _Run:
             trial = self.store.claim(self.trials, self.owner, begun=self.begun)
             if trial is None:
                 return
-            in_work[workers.submit(run_trial, trial, self.plan.effort)] = trial
+            try:
+                in_work[workers.submit(run_trial, trial, self.plan.effort)] = trial
+            except BrokenExecutor as error:  # a worker was killed just now
+                self._lost(trial, error)
+                if in_work:
+                    return  # what it had is lost too, and will say so
+                workers.restart()
 
     def _settle(self, trial: Trial, future: Future[Result]) -> TrialRow | None:
         """Write the row of a trial that has ended; None if it has none, because it is to be run again."""
         error = future.exception() if future.done() else BrokenExecutor("another worker was killed")
-        if error is None:
-            row, trace = self._checked(*future.result())
-        else:
-            self.crashes[trial] += 1
-            if isinstance(error, BrokenExecutor) and self.crashes[trial] < _MOST_CRASHES:
-                self.store.release(self.owner, [trial])
-                return None
-            row, trace = _failed(trial, error, "the worker was lost; memory may have run out"), None
+        if error is not None:
+            return self._lost(trial, error)
+        row, trace = self._checked(*future.result())
         self.finished += self.store.finish(row, trace, self.owner)
+        return row
+
+    def _lost(self, trial: Trial, error: BaseException) -> TrialRow | None:
+        """Give a trial back whose worker was lost; if that has happened too often, write that it failed."""
+        self.crashes[trial] += 1
+        if isinstance(error, BrokenExecutor) and self.crashes[trial] < _MOST_CRASHES:
+            self.store.release(self.owner, [trial])
+            return None
+        row = _failed(trial, error, "the worker was lost; memory may have run out")
+        self.finished += self.store.finish(row, None, self.owner)
         return row
 
     def _checked(self, row: TrialRow, trace: Columns | None) -> Result:
@@ -215,22 +224,9 @@ class _Interrupted(BaseException):
     """Ctrl-C, under a name that no search takes for its own."""
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C raise ``_Interrupted``, if this is the thread that hears it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, previous)  # pressed again it does what it always does
-        raise _Interrupted
-
-    previous = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
+def _interrupt(number: int, frame: object) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # pressed again it ends everything
+    raise _Interrupted
 
 
 def _failed(trial: Trial, error: BaseException, reason: str) -> TrialRow:

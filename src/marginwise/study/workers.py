@@ -61,6 +61,19 @@ def _make(backend: str, n_jobs: int, scheduler: str | None) -> Workers:
     return _Here() if count == 1 else _Processes(count)
 
 
+@contextmanager
+def answer_interrupts(handler: Any) -> Iterator[None]:
+    """Let ``handler`` answer Ctrl-C for a while, if this is the thread that hears it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
 class _Here:
     """This process, one function after the other."""
 
@@ -88,7 +101,8 @@ class _Processes:
         return self._count
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        return self._executor.submit(function, *arguments)
+        with answer_interrupts(signal.SIG_IGN):  # which new processes inherit
+            return self._executor.submit(function, *arguments)
 
     def restart(self) -> None:
         self._executor = ProcessPoolExecutor(

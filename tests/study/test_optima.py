@@ -60,6 +60,8 @@ def test_barriers():
     assert not Scan("crabs", "le1-walk", 0, 1, (2.0, 1.5, 1.0)).separate
     assert not Scan("crabs", "le1-walk", 0, 1, (2.0, 1.0 - LEAST_BARRIER / 2, 1.0)).separate
     assert Scan("crabs", "le1-walk", 0, 1, (2.0, float("nan"), 0.5, 1.0)).separate
+    assert not Scan("crabs", "le1-walk", 0, 1, (2.0, 0.5, float("nan"))).separate
+    assert np.isnan(Scan("crabs", "le1-walk", 0, 1, (float("nan"),) * 2).barrier)
 
 
 def test_a_record_brings_the_scan_back():

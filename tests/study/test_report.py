@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+from pathlib import Path
 
 import pytest
 from synthetic_study import paper_rows, paper_store
 
 from marginwise.errors import InvalidInputError
 from marginwise.study import paper, report_command
+from marginwise.study.claims import Findings
+from marginwise.study.gather import read_rows, read_scans
 from marginwise.study.report import write_report
-from marginwise.study.reproduction import write_reproduction
+from marginwise.study.reproduction import read_reasons, reproduction, write_reproduction
 from marginwise.study.store import TrialRow
+from marginwise.study.summary import Trials
 from page_checks import check_page, in_browser, needs_browser, read
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +135,11 @@ def test_the_reproduction_is_made_from_its_tables(tmp_path):
     for target in re.findall(r"\]\(([^)]+)\)", text):
         assert (tmp_path / target).exists()
     assert write_reproduction(tmp_path).read_text(encoding="utf-8") == text
+
+
+@pytest.mark.skipif(not (DOCS / "reproduction.csv").exists(), reason="no full run is recorded in docs/")
+def test_the_recorded_reproduction_is_made_from_its_tables():
+    trials = Trials(read_rows(DOCS / "reproduction.csv"))
+    findings = Findings(trials, read_scans(DOCS / "reproduction-scans.csv"))
+    reasons = read_reasons(DOCS / "reproduction-reasons.csv")
+    assert (DOCS / "reproduction.md").read_text(encoding="utf-8") == reproduction(findings, reasons)

@@ -47,6 +47,7 @@ def test_cells_say_how_far_away(trials):
     assert rows["Pima, LE1"][-1].text == "2.5 sd away"
     assert rows["WDBC, Evid grad"][-1].text == "within 2 sd"
     assert rows["Pima, LE1"][4].text == "+5.0"
+    assert rows["Crabs, LE1"][4].text == "0.0"
     assert rows["Pima, LE1"][5].value == pytest.approx(5.0 / (2 * 2.0**2 / 25) ** 0.5)
 
 

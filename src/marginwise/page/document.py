@@ -86,7 +86,7 @@ class Page:
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Add the few numbers that tell the story, each with what it counts."""
-        items = [f"<div><dd>{escape(number)}</dd><dt>{escape(meaning)}</dt></div>" for number, meaning in facts]
+        items = [f"<div><dt>{escape(meaning)}</dt><dd>{escape(number)}</dd></div>" for number, meaning in facts]
         if items:
             self._add('<dl class="facts">', *items, "</dl>")
 

@@ -55,8 +55,9 @@ class Scan:
 
     @property
     def barrier(self) -> float:
-        """By how much the criterion is worse in between than at the worse end."""
-        return float(min(self.scores[0], self.scores[-1]) - np.nanmin(self.scores))
+        """By how much the criterion is worse in between than at the worse end; NaN if it has no value at an end."""
+        known = [score for score in self.scores if np.isfinite(score)]
+        return float(np.min([self.scores[0], self.scores[-1]]) - min(known, default=np.nan))
 
     @property
     def separate(self) -> bool:

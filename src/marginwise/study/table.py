@@ -69,7 +69,7 @@ def spread(sample: Sample, digits: int = 0) -> str:
 
 def signed(value: float | None) -> Value:
     """Return a difference as a cell."""
-    return None if value is None else Cell(minus(f"{value:+.1f}"), value)
+    return None if value is None else Cell(minus(f"{value:+.1f}") if round(value, 1) else "0.0", value)
 
 
 def minus(text: str) -> str:

@@ -312,6 +312,17 @@ def test_words_in_the_table_are_harmless_in_the_report(run, tmp_path: Path) -> N
     assert "&lt;b&gt;age" in page
 
 
+def test_names_in_any_script_are_no_formulas_in_the_report(run, tmp_path: Path) -> None:
+    names = {"age": r"cost in $ \frac{ $", "weight": "体重", "ill": "$x^{$", "place": "a name " * 20}
+    rows = [{names[key]: value for key, value in row.items() if key != "id"} for row in patients(30)]
+    rows = [{**row, names["ill"]: "ja $" if row[names["ill"]] == "yes" else "否"} for row in rows]
+    table = write_csv(tmp_path / "t.csv", rows)
+    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", "--freedom", 1, "-q") == (0, "", "")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "体重" in page
+    assert "class 否" in page or "class ja $" in page
+
+
 @given(
     content=st.binary(max_size=200)
     | st.text("age,weighplc\n\r\t;| 0123456789.eE+-:#\"'ä", max_size=200).map(str.encode)

@@ -65,7 +65,7 @@ def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> Non
     content = write_csv(tmp_path / "t.csv", patients()).read_text()
     files = ["--model", model, "--report", tmp_path / "r.html", "--freedom", 0]
     with start("fit", "-", "-t", "ill", "--drop", "id", *files, stdin=subprocess.PIPE) as fit:
-        out, err = fit.communicate(content, timeout=100)
+        out, err = fit.communicate(content, timeout=300)
     assert (fit.returncode, err) == (0, "")
     assert "60 rows" in out
     write_csv(tmp_path / "many.csv", patients() * 200)
@@ -120,7 +120,7 @@ def test_terminals_without_these_characters(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     with start("fit", table, "--no-files", "--freedom", 0, env=environment) as fit:
-        out, err = fit.communicate(timeout=100)
+        out, err = fit.communicate(timeout=300)
     assert (fit.returncode, err) == (0, "")
     assert "s\\xfc\\xdf (4 rows)" in out
     assert "(+- " in out

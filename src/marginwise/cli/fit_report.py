@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -15,8 +16,11 @@ from marginwise.estimators import TunedSVC
 from marginwise.page import Cell, Page, figure_style
 from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 
-#: Inputs in the figure of relevances; with more there is a table, too.
-_MOST_BARS = 20
+#: Inputs in a figure, the largest first, and the characters of their names.
+_MOST_BARS, _LONGEST_NAME = 20, 30
+
+#: Bins of the reliability diagram.
+_BINS = 10
 
 
 def fit_report(model: TunedSVC, summary: Summary) -> Page:
@@ -33,7 +37,9 @@ def fit_report(model: TunedSVC, summary: Summary) -> Page:
     )
     page.notes(summary.warnings)
     mpl: Any = import_module("matplotlib")
-    with mpl.rc_context(figure_style()):
+    with mpl.rc_context(figure_style()), warnings.catch_warnings():
+        # The page's fonts have what matplotlib's own lack.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_inputs(page, model, summary)
         _add_predictions(page, model, summary)
         _add_search(page, model, summary)
@@ -61,14 +67,19 @@ def _figure(height: float) -> Any:
     return Figure(figsize=(6.4, height))
 
 
+def _literal(name: str) -> str:
+    """Return a name for a figure: no formula, whatever is in it, and not longer than there is room for."""
+    short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return short.replace("$", r"\$")
+
+
 def _add_inputs(page: Page, model: TunedSVC, summary: Summary) -> None:
     page.heading("Which inputs matter")
     page.text(
         "The influence of a column is the mean change of the predicted probabilities when its cells are replaced by "
         "those of other rows: what the model would lose sight of without it."
     )
-    rows: list[list[Any]] = [[name, Cell(f"{value:.3f}", value)] for name, value in ranked(summary.influences)]
-    page.table(["column", "influence"], rows, caption="Influence of the columns")
+    _add_influences(page, ranked(summary.influences))
     page.text(
         "The relevance of an input is 1/l² of its length scale l, scaled to sum 1 and averaged over the tuned models: "
         "it is large where the prediction bends within a short distance, and small for an input whose effect is "
@@ -81,13 +92,24 @@ def _add_inputs(page: Page, model: TunedSVC, summary: Summary) -> None:
     shown = min(len(order), _MOST_BARS)
     figure = _figure(1.0 + 0.26 * shown)
     RelevanceDisplay.from_estimator(
-        model, feature_names=list(summary.relevances), max_features=shown, ax=figure.subplots()
+        model, feature_names=[_literal(name) for name in summary.relevances], max_features=shown, ax=figure.subplots()
     )
     largest = ", ".join(f"{name} {value:.2f}" for name, value in order[:5])
     page.figure(figure, "Relevance of the inputs, the largest first.", f"Bars; the largest are {largest}.")
-    if len(order) > shown:
-        rows = [[name, Cell(f"{value:.3f}", value)] for name, value in order]
-        page.table(["input", "relevance"], rows, caption="Relevance of all inputs")
+
+
+def _add_influences(page: Page, order: list[tuple[str, float]]) -> None:
+    shown = order[:_MOST_BARS]
+    figure = _figure(0.7 + 0.26 * len(shown))
+    axes = figure.subplots()
+    axes.barh(range(len(shown)), [value for _, value in shown], height=0.6)
+    axes.set_yticks(range(len(shown)), [_literal(name) for name, _ in shown])
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("influence")
+    rest = f"; the other {len(order) - len(shown)} have less" if len(order) > len(shown) else ""
+    largest = ", ".join(f"{name} {value:.3f}" for name, value in shown[:5])
+    page.figure(figure, f"Influence of the columns, the largest first{rest}.", f"Bars; the largest are {largest}.")
 
 
 def _add_predictions(page: Page, model: TunedSVC, summary: Summary) -> None:
@@ -97,20 +119,26 @@ def _add_predictions(page: Page, model: TunedSVC, summary: Summary) -> None:
         "what was given the probability p happened with frequency p; bars are two standard errors."
     )
     probability, codes = held_out(model)
-    labels = np.array(list(summary.classes))
+    predicted = probability.argmax(axis=1)
+    labels = list(summary.classes)
+    if len(labels) == 2:
+        display = ReliabilityDisplay(probability[:, 1], codes == 1, n_bins=_BINS, event=f"class {_literal(labels[1])}")
+    else:
+        display = ReliabilityDisplay(
+            probability.max(axis=1), codes == predicted, n_bins=_BINS, event="the predicted class"
+        )
     figure = _figure(4.4)
-    axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    display = ReliabilityDisplay.from_predictions(labels[codes], probability, classes=labels, n_bins=10, ax=axes)
+    display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)))
     page.figure(
         figure,
         "Reliability of the probabilities.",
         f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
     )
     counts = np.zeros((len(labels), len(labels)), dtype=int)
-    np.add.at(counts, (codes, probability.argmax(axis=1)), 1)
+    np.add.at(counts, (codes, predicted), 1)
     page.table(
         ["true class", *(f"predicted {label}" for label in labels), "error"],
-        [[label, *_confusion(row, k)] for k, (label, row) in enumerate(zip(labels.tolist(), counts, strict=True))],
+        [[label, *_confusion(row, k)] for k, (label, row) in enumerate(zip(labels, counts, strict=True))],
         caption="Confusion: numbers of examples",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from marginwise.datasets import Table
 
@@ -33,12 +34,12 @@ def influences(model: Any, table: Table, seed: int) -> dict[str, float]:
     return dict(zip(columns, changes.tolist(), strict=True))
 
 
-def _inputs_by_column(table: Table) -> dict[str, list[int]]:
+def _inputs_by_column(table: Table) -> dict[str, npt.NDArray[np.intp]]:
     """Return which inputs each column of the table became."""
-    found: dict[str, list[int]] = {}
+    found: dict[str, npt.NDArray[np.intp]] = {}
     first = 0
     for name in table.columns:
         width = len(table.categories.get(name, ("",)))
-        found[name] = list(range(first, first + width))
+        found[name] = np.arange(first, first + width)
         first += width
     return found

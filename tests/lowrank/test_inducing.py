@@ -15,7 +15,7 @@ H = Hyperparameters(1.0, 2.0, 0.3, [1.0, 3.0])
 def test_their_number_grows_until_the_residual_is_small() -> None:
     X = blobs(1500, 2).X
     found = choose_inducing(X, H)
-    assert mean_residual(X, found, H) <= 0.01
+    assert mean_residual(X, found, H) <= 0.02
     few = choose_inducing(X, Hyperparameters(1.0, 2.0, 0.3, [10.0, 30.0]))
     many = choose_inducing(X, Hyperparameters(1.0, 2.0, 0.3, [0.1, 0.3]), most=200)
     assert len(few) <= len(found) < len(many) == 200

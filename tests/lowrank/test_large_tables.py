@@ -9,8 +9,8 @@ import pytest
 
 from marginwise import TunedSVC
 from marginwise.errors import InvalidInputError
-from marginwise.estimators._scale import EXACT_ROWS, TUNING_ROWS, choose_scale
-from marginwise.priors import Prior
+from marginwise.estimators._classes import ClassificationTable
+from marginwise.estimators._scale import EXACT_ROWS, TUNING_ROWS, chosen_rank, chosen_subset
 from zoo import blobs
 
 RNG = np.random.default_rng(0)
@@ -24,29 +24,43 @@ def low_rank() -> TunedSVC:
 
 
 def test_rank_and_subset_are_chosen_by_size() -> None:
-    assert (choose_scale("auto", "auto", EXACT_ROWS, 0).rank, choose_scale("auto", "auto", 10, 0).subset) == (
-        None,
-        None,
-    )
-    large = choose_scale("auto", "auto", 10**6, 0)
-    assert (large.rank, large.subset) == ("auto", TUNING_ROWS)
-    assert choose_scale(None, None, 10**6, 0).rank is None
-    assert choose_scale(7, 50, 100, 0).rank == 7
+    assert chosen_rank("auto", np.empty((EXACT_ROWS, 1))) is None
+    assert chosen_rank("auto", np.empty((EXACT_ROWS + 1, 1))) == "auto"
+    assert chosen_rank(7, np.empty((10, 1))) == 7
+    assert chosen_rank(None, np.empty((10**6, 1))) is None
+    assert chosen_subset("auto", TUNING_ROWS) is None
+    assert chosen_subset("auto", 10**6) == TUNING_ROWS
+    assert chosen_subset(None, 10**6) is None
+    assert chosen_subset(50, 100) == 50
 
 
-def test_rows_to_tune_on_have_both_labels_in_proportion() -> None:
-    y = np.where(np.arange(400) < 40, 1.0, -1.0)
-    some = choose_scale(9, 100, 400, 3).for_tuning(blobs(400, 2).__class__(TABLE.X, y, np.ones(400)), Prior())
-    assert some.n == 100
-    assert (some.y > 0).sum() == 10
-    assert some.inducing is not None
-    assert some.inducing.shape == (9, 2)
+def test_rows_to_tune_on_depend_on_nothing_but_the_rows() -> None:
+    X = np.repeat(np.random.default_rng(5).normal(size=(300, 3)), 2, axis=0)
+    codes = (np.arange(600) % 20 < 2).astype(int)
+    table = ClassificationTable(X, codes, np.ones(600), np.arange(2))
+    order = np.random.default_rng(6).permutation(600)
+    other = ClassificationTable(X[order], codes[order], np.ones(600), np.arange(2))
+    everything = np.ones(600, dtype=bool)
+    a, b = table.drawn(100, everything, 3), other.drawn(100, everything, 3)
+    c = table.merged().drawn(100, everything[::2], 3)
+    for one in (b, c):
+        np.testing.assert_array_equal(a.X, one.X)
+        np.testing.assert_array_equal(a.codes, one.codes)
+        np.testing.assert_array_equal(a.weights, one.weights)
+    assert len(a.codes) == 100
+    assert a.codes.sum() == 10
+    assert (a.weights == 2).all()
+    assert not np.array_equal(a.X, table.drawn(100, everything, 4).X)
+    kept = np.arange(600) < 300
+    assert set(map(tuple, table.drawn(40, kept, 3).X)) <= set(map(tuple, X[kept]))
 
 
 def test_agrees_with_the_exact_model(low_rank: TunedSVC) -> None:
-    exact = TunedSVC(rank=None, subset=None, random_state=0).fit(TABLE.X, TABLE.y)
-    a, b = exact.predict_proba(NEW.X)[:, 1], low_rank.predict_proba(NEW.X)[:, 1]
-    assert np.abs(a - b).mean() < 0.03
+    exact = TunedSVC(rank=None, random_state=0).fit(TABLE.X, TABLE.y)
+    same_rows = TunedSVC(rank=50, random_state=0).fit(TABLE.X, TABLE.y)
+    a, b = exact.predict_proba(NEW.X)[:, 1], same_rows.predict_proba(NEW.X)[:, 1]
+    assert np.abs(a - b).mean() < 0.01
+    assert same_rows.loo_log_loss_ == pytest.approx(exact.loo_log_loss_, abs=0.01)
     assert abs(exact.score(NEW.X, NEW.y) - low_rank.score(NEW.X, NEW.y)) < 0.015
     assert low_rank.loo_error_ == pytest.approx(exact.loo_error_, abs=0.03)
 
@@ -55,7 +69,8 @@ def test_it_is_of_low_rank_and_small(low_rank: TunedSVC) -> None:
     model = low_rank.models_[0]
     assert model.n_points == 25
     assert all(member.inducing is not None and member.inducing.shape == (25, 2) for member in model.members)
-    assert len(model.members[0].tau) == 400
+    assert len(model.X) == len(model.y) == 200
+    assert len(model.held_out) == 400
     assert model.svm_points is not None
     assert len(model.svm_points) == len(model.dual_coef) == 25
 

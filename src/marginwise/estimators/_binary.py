@@ -34,7 +34,7 @@ class Member:
     tuning : Tuning
         The search that found it.
     tau, nu : arrays of shape (n,)
-        The sites of expectation propagation: with the kernel they are the posterior.
+        The sites of expectation propagation: with the kernel they are the posterior. Empty where it is of low rank.
     log_evidence : float
         ln Q(Y|X) by expectation propagation.
     inducing, coefficients, gain : arrays of shape (m, d), (m,), (m, m), or None
@@ -64,12 +64,12 @@ class BinaryModel:
     Attributes
     ----------
     X, y, sample_weight : arrays
-        The training examples as the model sees them.
+        The training examples as the model sees them; where rows are many, those that it was tuned on.
     slack : Slack
     members : tuple of Member
         Tuned models with their weights.
     support : array of int
-        Support vectors of the SVM with the main member's hyperparameters.
+        Support vectors of the SVM with the main member's hyperparameters, among all training examples.
     dual_coef : array
         y_i α_i for these, or the coefficients of ``svm_points``.
     held_out : array of shape (n,)

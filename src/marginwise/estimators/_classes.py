@@ -13,6 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from marginwise.errors import InvalidInputError
+from marginwise.lowrank import as_blocks
+from marginwise.lowrank.draw import draw_rows, row_numbers
 
 Array = npt.NDArray[np.float64]
 
@@ -35,6 +37,19 @@ class ClassificationTable:
         positive = [1] if len(self.classes) == 2 else range(len(self.classes))
         return [np.where(self.codes == k, 1.0, -1.0) for k in positive]
 
+    def rows(self, chosen: npt.NDArray[np.intp]) -> ClassificationTable:
+        """Return the table of these rows, in memory."""
+        mask = np.zeros(len(self.codes), dtype=bool)
+        mask[chosen] = True
+        X = np.concatenate(as_blocks(self.X).map(_taken, columns=[mask]))
+        return ClassificationTable(X, self.codes[mask], self.weights[mask], self.classes)
+
+    def drawn(self, size: int, allowed: npt.NDArray[np.bool_], seed: int) -> ClassificationTable:
+        """Return distinct random rows among those allowed, which neither order nor repetitions of rows change."""
+        numbers = np.concatenate(as_blocks(self.X).map(row_numbers, seed))
+        places = np.flatnonzero(allowed)
+        return self.rows(places[draw_rows(numbers[places], self.codes[places], size)]).merged()
+
     def merged(self) -> ClassificationTable:
         """Return the distinct examples, each with its total weight, in an order that depends on nothing but themselves.
 
@@ -48,17 +63,28 @@ class ClassificationTable:
         return ClassificationTable(X[first], codes[first], np.add.reduceat(weights, first), self.classes)
 
 
+def _taken(X: Array, mask: npt.NDArray[np.bool_]) -> Array:
+    return X[mask]
+
+
 def check_table(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
 ) -> ClassificationTable:
-    """Check X, y and weights as scikit-learn does; rows of weight zero are left out, which is what they mean."""
+    """Check X, y and weights as scikit-learn does."""
     X, y = validate_data(estimator, X, _of_one_kind(y), dtype=np.float64)
+    return classified(X, y, sample_weight, class_weight)
+
+
+def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> ClassificationTable:
+    """Check labels and weights; rows of weight zero are left out, which is what they mean."""
+    y = np.asarray(_of_one_kind(y))
     check_classification_targets(y)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None and class_weight != "balanced":
         weights = weights * _of_classes(class_weight, y)
     kept = weights > 0
-    X, y, weights = X[kept], y[kept], weights[kept]
+    if not kept.all():
+        X, y, weights = X[kept], y[kept], weights[kept]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         found = f"labels of {len(classes)} class"

@@ -16,7 +16,6 @@ from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
 from marginwise.estimators._scale import EXACT, Scale
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.api import site_posterior
 from marginwise.inference.ep_gradient import leave_one_out
 from marginwise.inference.low_rank import LowRankGaussian
 from marginwise.inference.prediction import GaussianPosterior
@@ -35,6 +34,9 @@ Mask = npt.NDArray[np.bool_]
 _FEW_ROWS = 1000
 
 
+_NONE: Array = np.empty(0)
+
+
 @dataclass(frozen=True, eq=False)
 class Recipe:
     """How a model is tuned.
@@ -50,7 +52,7 @@ class Recipe:
     options : dict
         Passed on to ``tune``.
     scale : Scale
-        What is left out where rows are many.
+        The rank of Gram matrices where rows are many.
     """
 
     criterion: Criterion
@@ -62,52 +64,61 @@ class Recipe:
     scale: Scale = EXACT
 
 
-def fit_all(problems: Sequence[Problem], recipe: Recipe, n_jobs: int | None) -> list[BinaryModel]:
-    """Return the model of each problem; with several, each is one job on one thread, whatever ``n_jobs``."""
+def fit_all(
+    problems: Sequence[Problem], samples: Sequence[Problem], recipe: Recipe, n_jobs: int | None
+) -> list[BinaryModel]:
+    """Return the model of each problem, tuned on its sample, which may be the problem itself.
+
+    With several problems, each is one job on one thread, whatever ``n_jobs``.
+    """
     if len(problems) == 1:
         with threadpool_limits(1 if problems[0].n < _FEW_ROWS else None, user_api="blas"):
-            return [_fit(problems[0], recipe, n_jobs)]
-    models = Parallel(n_jobs=n_jobs)(delayed(_fit_alone)(problem, recipe) for problem in problems)
+            return [_fit(problems[0], samples[0], recipe, n_jobs)]
+    pairs = zip(problems, samples, strict=True)
+    models = Parallel(n_jobs=n_jobs)(delayed(_fit_alone)(*pair, recipe) for pair in pairs)
     # Jobs elsewhere return copies of the inputs, which are the same for all.
-    return [replace(model, X=problem.X) for model, problem in zip(models, problems, strict=True)]
+    return [replace(model, X=sample.X) for model, sample in zip(models, samples, strict=True)]
 
 
-def model_at(problem: Problem, recipe: Recipe, hyperparameters: Hyperparameters) -> BinaryModel:
+def model_at(problem: Problem, sample: Problem, recipe: Recipe, hyperparameters: Hyperparameters) -> BinaryModel:
     """Return the model with these hyperparameters alone, as if a search had ended there."""
     tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
-    return _assembled(problem, recipe, Stack((Component(1.0, 0.0, tuning),), None))
+    return _assembled(problem, sample, recipe, Stack((Component(1.0, 0.0, tuning),), None))
 
 
-def _fit_alone(problem: Problem, recipe: Recipe) -> BinaryModel:
+def _fit_alone(problem: Problem, sample: Problem, recipe: Recipe) -> BinaryModel:
     with threadpool_limits(1, user_api="blas"):
-        return _fit(problem, recipe, 1)
+        return _fit(problem, sample, recipe, 1)
 
 
-def _fit(problem: Problem, recipe: Recipe, n_jobs: int | None) -> BinaryModel:
-    """Tune on the rows that are not set aside, and train on all."""
+def _fit(problem: Problem, sample: Problem, recipe: Recipe, n_jobs: int | None) -> BinaryModel:
+    """Tune on the sample, or on the rows that are not set aside, and train on all."""
     aside, options = recipe.aside, recipe.options
     if not aside.any():
-        return _assembled(problem, recipe, _tuned(problem, recipe, n_jobs, options))
+        stack = _tuned(sample, recipe, n_jobs, options)
+        return _assembled(problem, sample, recipe, stack if sample is problem else Stack(stack.components, None))
     inside, outside = problem.subset(np.flatnonzero(~aside)), problem.subset(np.flatnonzero(aside))
+    tuning_rows = inside if sample is problem else sample
     stopped = {**options, "validation": (outside.X, outside.y, outside.weights)}
-    stack = _tuned(inside, recipe, n_jobs, stopped)
+    stack = _tuned(tuning_rows, recipe, n_jobs, stopped)
+    if tuning_rows is not inside:
+        stack = Stack(stack.components, None)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
-    posteriors = [_posterior(inside, c.hyperparameters, recipe) for c in stack.components]
+    slack, scale = recipe.criterion.slack, recipe.scale
+    posteriors = [scale.posterior(inside, tuning_rows.X, c.hyperparameters, slack) for c in stack.components]
     weights = np.array([component.weight for component in stack.components])
     positive = weights @ np.array([posterior.predict_proba(outside.X)[:, 1] for posterior in posteriors])
     held_out = np.empty(problem.n)
     held_out[~aside] = _leave_one_out(posteriors, weights) if stack.held_out is None else stack.held_out
     held_out[aside] = np.where(outside.y > 0, positive, 1.0 - positive)
-    return _assembled(problem, recipe, Stack(stack.components, held_out))
+    return _assembled(problem, sample, recipe, Stack(stack.components, held_out))
 
 
 def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
-    """Return the stack that is found on the problem, or on the part of it that the recipe's scale asks for."""
     prior, criterion, seed = recipe.prior, recipe.criterion, recipe.seed
-    whole, problem = problem, recipe.scale.for_tuning(problem, prior)
+    problem = recipe.scale.for_tuning(problem, prior)
     if recipe.freedom == "auto":
-        stack = climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
-        return stack if problem.n == whole.n else Stack(stack.components, None)
+        return climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
     freedom = float(recipe.freedom)
     rows = {"sample_weight": problem.weights, "inducing": problem.inducing}
     common = {**rows, "n_jobs": n_jobs, "random_state": seed, **options}
@@ -118,10 +129,10 @@ def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[s
     return Stack((Component(1.0, freedom, tuning),), None)
 
 
-def _assembled(problem: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
-    """Return the model of a stack: its posteriors' sites, its SVM, and advice."""
-    slack = recipe.criterion.slack
-    posteriors = [_posterior(problem, c.hyperparameters, recipe) for c in stack.components]
+def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
+    """Return the model of a stack: its posteriors' sites, its SVM, and advice. It holds the sample's rows."""
+    slack, scale = recipe.criterion.slack, recipe.scale
+    posteriors = [scale.posterior(problem, sample.X, c.hyperparameters, slack) for c in stack.components]
     members = tuple(map(_member, stack.components, posteriors))
     weights = np.array([member.weight for member in members])
     main = int(np.argmax(weights))
@@ -131,9 +142,7 @@ def _assembled(problem: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
     points, coefficients = expansion(trained, members[main].hyperparameters, solution, gram)
     own = _leave_one_out(posteriors, weights) if stack.held_out is None else stack.held_out
     return BinaryModel(
-        problem.X,
-        problem.y,
-        problem.weights,
+        *(sample.X, sample.y, sample.weights),
         slack,
         members,
         solution.support,
@@ -149,18 +158,13 @@ def _assembled(problem: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
     )
 
 
-def _posterior(problem: Problem, hyperparameters: Hyperparameters, recipe: Recipe) -> GaussianPosterior:
-    whole = recipe.scale.for_training(problem, hyperparameters)
-    return site_posterior(whole, hyperparameters, recipe.criterion.slack, with_gradient=False)
-
-
 def _member(component: Component, posterior: GaussianPosterior) -> Member:
     evidence = np.nan if posterior.log_evidence is None else posterior.log_evidence
-    parts = (component.weight, component.spread, component.tuning, *posterior.sites, evidence)
+    parts = (component.weight, component.spread, component.tuning)
     if posterior.problem.inducing is None:
-        return Member(*parts)
+        return Member(*parts, *posterior.sites, evidence)
     predictor = posterior.predictor
-    return Member(*parts, predictor.points, predictor.coefficients, predictor.gain)
+    return Member(*parts, _NONE, _NONE, evidence, predictor.points, predictor.coefficients, predictor.gain)
 
 
 def _leave_one_out(posteriors: Sequence[GaussianPosterior], weights: Array) -> Array:

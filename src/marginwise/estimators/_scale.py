@@ -7,12 +7,19 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.api import site_posterior
+from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.sites import Sites
 from marginwise.lowrank import choose_inducing
 from marginwise.priors import Prior
 from marginwise.problem import Problem
+from marginwise.slack import Slack
+
+Array = npt.NDArray[np.float64]
 
 #: Rows up to which "auto" keeps the exact Gram matrix. Beyond, low rank is faster and its error no larger.
 EXACT_ROWS = 1500
@@ -21,68 +28,78 @@ EXACT_ROWS = 1500
 TUNING_ROWS = 5000
 
 #: Most inducing inputs of "auto": while tuning, where C and length scales are all that counts, and for the last fit.
-_MOST_TUNING, _MOST = 200, 512
+_MOST_TUNING, _MOST = 200, 1024
+
+#: Residual of the last fit: predictions do not show smaller ones.
+_TOLERANCE = 1e-4
+
+#: The last fit is begun with a smaller rank, which brings the sites near at a sixteenth of the cost.
+_COARSER = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale:
-    """Rows and rank that a model is tuned and trained with.
+    """The rank that a model is tuned and trained with.
 
     Attributes
     ----------
     rank : "auto", int or None
         Number of inducing inputs, "auto" as many as leave little, None for the exact Gram matrix.
-    subset : int or None
-        Rows to tune on; None for all.
     seed : int
-        Draws the rows and the start of the inducing inputs.
+        Draws the start of the inducing inputs.
     """
 
     rank: str | int | None = None
-    subset: int | None = None
     seed: int = 0
 
     def for_tuning(self, problem: Problem, prior: Prior) -> Problem:
-        """Return the problem to tune on: random rows, both labels in their proportion, and inducing inputs."""
-        if self.subset is not None and self.subset < problem.n:
-            rng = np.random.default_rng(self.seed)
-            parts = [rng.permutation(np.flatnonzero(problem.y == label)) for label in (-1.0, 1.0)]
-            kept = [part[: max(1, round(self.subset * len(part) / problem.n))] for part in parts if len(part)]
-            problem = problem.subset(np.sort(np.concatenate(kept)))
+        """Return the problem to tune on, with inducing inputs where the rank is limited."""
+        if self.rank is None:
+            return problem
         # k-means does not depend on a length scale that all inputs share.
         start = prior.mean(problem.X.shape[1], isotropic=True)
-        rank = _MOST_TUNING if self.rank == "auto" else self.rank
-        return self._with_inducing(problem, start, rank, _MOST_TUNING)
+        number = _MOST_TUNING if isinstance(self.rank, str) else self.rank
+        return replace(problem, inducing=choose_inducing(problem.X, start, number, seed=self.seed))
 
-    def for_training(self, problem: Problem, hyperparameters: Hyperparameters) -> Problem:
-        """Return the problem to train on: all rows, inducing inputs chosen for these hyperparameters."""
-        return self._with_inducing(problem, hyperparameters, self.rank, _MOST)
-
-    def _with_inducing(
-        self, problem: Problem, hyperparameters: Hyperparameters, rank: str | int | None, most: int
-    ) -> Problem:
-        if rank is None:
-            return problem
-        number = None if isinstance(rank, str) else rank
-        return replace(problem, inducing=choose_inducing(problem.X, hyperparameters, number, most=most, seed=self.seed))
+    def posterior(
+        self, problem: Problem, rows: Array, hyperparameters: Hyperparameters, slack: Slack
+    ) -> GaussianPosterior:
+        """Return the posterior of a problem; inducing inputs, if any, are chosen from ``rows``."""
+        if self.rank is None:
+            return site_posterior(problem, hyperparameters, slack, with_gradient=False)
+        number = None if isinstance(self.rank, str) else self.rank
+        inducing = choose_inducing(rows, hyperparameters, number, most=_MOST, seed=self.seed)
+        start: Sites | None = None
+        few = len(inducing) // _COARSER
+        if few > 1:
+            coarse = replace(problem, inducing=choose_inducing(rows, hyperparameters, few, seed=self.seed))
+            start = site_posterior(coarse, hyperparameters, slack, tolerance=_TOLERANCE, with_gradient=False).sites
+        whole = replace(problem, inducing=inducing)
+        return site_posterior(whole, hyperparameters, slack, start=start, tolerance=_TOLERANCE, with_gradient=False)
 
 
 #: Nothing is left out.
 EXACT = Scale()
 
 
-def choose_scale(rank: Any, subset: Any, n: int, seed: int) -> Scale:
-    """Check TunedSVC's parameters and return what they mean for a table of n rows."""
-    _check("rank", rank, "inducing inputs")
-    _check("subset", subset, "rows")
-    if rank == "auto" and n <= EXACT_ROWS:
-        rank = None
-    if subset == "auto":
-        subset = None if n <= TUNING_ROWS else TUNING_ROWS
-    return Scale(rank, subset, seed)
+def check_scale(rank: Any, subset: Any) -> None:
+    """Raise if one of TunedSVC's parameters has a value that is not allowed."""
+    for name, value, unit in (("rank", rank, "inducing inputs"), ("subset", subset, "rows")):
+        whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+        if value is not None and value != "auto" and not whole:
+            raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
 
 
-def _check(name: str, value: Any, unit: str) -> None:
-    whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-    if value is not None and value != "auto" and not whole:
-        raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
+def chosen_rank(rank: str | int | None, X: Any) -> str | int | None:
+    """Return what ``rank`` means for a table: "auto", a number, or None for the exact Gram matrix."""
+    if not isinstance(X, np.ndarray):
+        if rank is None:
+            raise InvalidInputError("rank", None, '"auto" or a number of inducing inputs, for rows that Dask holds')
+        return rank
+    return None if rank == "auto" and len(X) <= EXACT_ROWS else rank
+
+
+def chosen_subset(subset: str | int | None, n: int) -> int | None:
+    """Return how many of n rows to tune on, None for all."""
+    size = TUNING_ROWS if isinstance(subset, str) else subset
+    return None if size is None or size >= n else int(size)

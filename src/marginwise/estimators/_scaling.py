@@ -34,9 +34,13 @@ class Scaling:
         relative = X / unit
         centre = weights @ relative / weights.sum()
         spread = np.sqrt(weights @ (relative - centre) ** 2 / weights.sum())
+        return cls.from_moments(unit, centre, spread)
+
+    @classmethod
+    def from_moments(cls, unit: Array, centre: Array, spread: Array) -> Scaling:
+        """Return the scaling of columns with these moments in their units."""
         # Rounding of the mean leaves a constant column with a spread near 1e-16 in these units.
-        spread[spread < 1e-12] = 1.0
-        return cls(unit, centre, spread)
+        return cls(unit, centre, np.where(spread < 1e-12, 1.0, spread))
 
     @classmethod
     def none(cls, X: Array) -> Scaling:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
-from marginwise.estimators._classes import check_table, set_aside
+from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
+from marginwise.estimators._dask import check_dask_inputs, check_dask_table, is_dask, scaled, scaling_of
 from marginwise.estimators._fitting import Recipe, fit_all, model_at
 from marginwise.estimators._parameters import check_parameters
-from marginwise.estimators._scale import choose_scale
+from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator
+from marginwise.lowrank import as_blocks
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Record, Run, Trace
@@ -152,41 +155,57 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
         check_parameters(self)
+        check_scale(self.rank, self.subset)
         criterion = as_criterion(self.criterion, self.slack)
-        table = check_table(self, X, y, sample_weight, self.class_weight).merged()
-        self._scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(table.X)
-        self.classes_ = table.classes
-        inputs = self._scaling(table.X)
-        problems = [Problem(inputs, labels, table.weights) for labels in table.labelings]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        table, self._scaling, inputs = self._read(X, y, sample_weight)
+        self.classes_ = table.classes
+        aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
+        problems = samples = [Problem(inputs, labels, table.weights) for labels in table.labelings]
+        size = chosen_subset(self.subset, len(table.codes))
+        if size is not None or is_dask(inputs):
+            drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
+            samples = [Problem(self._scaling(drawn.X), labels, drawn.weights) for labels in drawn.labelings]
         recipe = Recipe(
             criterion,
             self.freedom,
             Prior() if self.prior is None else self.prior,
             seed,
-            set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed)),
+            aside,
             {
                 "search": self.search,
                 "restarts": self.restarts,
                 "max_evaluations": self.max_evaluations,
                 "progress": self.progress,
             },
-            choose_scale(self.rank, self.subset, len(inputs), seed),
+            Scale(chosen_rank(self.rank, inputs), seed),
         )
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit of two classes that ended here would have, for callbacks that score it."""
-            return {"models_": [model_at(problems[0], recipe, record.hyperparameters)]} if len(problems) == 1 else None
+            if len(problems) > 1:
+                return None
+            return {"models_": [model_at(problems[0], samples[0], recipe, record.hyperparameters)]}
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
             watched = replace(recipe, options=recipe.options | {"callbacks": callbacks})
             # Callbacks belong to this process, and so do searches that call them.
-            self.models_ = fit_all(problems, watched, 1 if callbacks else self.n_jobs)
+            self.models_ = fit_all(problems, samples, watched, 1 if callbacks else self.n_jobs)
             self._describe(table.codes, table.weights)
         for message in sorted({message for model in self.models_ for message in model.warnings}):
             warnings.warn(message, ConvergenceWarning, stacklevel=3 if hasattr(self, "set_callbacks") else 2)
         return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
+        """Return the checked table, its scaling, and the scaled inputs."""
+        if is_dask(X):
+            table = check_dask_table(self, X, y, sample_weight, self.class_weight)
+            scaling = scaling_of(table) if self.standardize else Scaling.none(np.zeros((1, table.X.shape[1])))
+            return table, scaling, scaled(table.X, scaling)
+        table = check_table(self, X, y, sample_weight, self.class_weight).merged()
+        scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(table.X)
+        return table, scaling, scaling(table.X)
 
     def _describe(self, codes: npt.NDArray[np.intp], weights: Array) -> None:
         first = self.models_[0]
@@ -239,7 +258,12 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def _each(self, X: Any, function: Callable[[BinaryModel, Array], Array]) -> Array:
         """Return the values of a function of each model, in blocks of rows that bound the memory."""
         check_is_fitted(self)
-        inputs = self._scaling(validate_data(self, X, dtype=np.float64, reset=False))
+        if is_dask(X):
+            return as_blocks(check_dask_inputs(self, X, reset=False)).rows(partial(self._rows, function))
+        return self._rows(function, validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _rows(self, function: Callable[[BinaryModel, Array], Array], X: Array) -> Array:
+        inputs = self._scaling(X)
         step = max(1, _BLOCK_NUMBERS // max(model.n_points for model in self.models_))
         blocks = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         return np.vstack([np.column_stack([function(model, rows) for model in self.models_]) for rows in blocks])

@@ -40,8 +40,8 @@ class Blocks(ABC):
     sizes: tuple[int, ...]
 
     @abstractmethod
-    def keep(self, function: BlockFunction, *shared: Any) -> Blocks:
-        """Return the blocks that the function makes of these, kept where they are."""
+    def keep(self, function: BlockFunction, width: int, *shared: Any) -> Blocks:
+        """Return the blocks that the function makes of these, kept where they are; a row has ``width`` numbers."""
 
     @abstractmethod
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
@@ -69,7 +69,7 @@ class MemoryBlocks(Blocks):
     def __init__(self, blocks: Sequence[Any], sizes: tuple[int, ...], n_columns: int) -> None:
         self.blocks, self.sizes, self.shape = blocks, sizes, (sum(sizes), n_columns)
 
-    def keep(self, function: BlockFunction, *shared: Any) -> MemoryBlocks:
+    def keep(self, function: BlockFunction, width: int, *shared: Any) -> MemoryBlocks:
         return MemoryBlocks(self.map(function, *shared), self.sizes, self.shape[1])
 
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
@@ -87,8 +87,12 @@ class MemoryBlocks(Blocks):
         return add(*self.map(function, *shared, columns=columns))
 
 
-def as_blocks(X: Array) -> Blocks:
-    """Return the rows of a matrix in blocks of nearly equal size."""
+def as_blocks(X: Any) -> Blocks:
+    """Return the rows of a matrix in blocks: of nearly equal size, or as they are in a Dask array."""
+    if not isinstance(X, np.ndarray):
+        from marginwise.lowrank.dask_blocks import from_dask
+
+        return from_dask(X)
     blocks = np.array_split(X, max(1, -(-len(X) // ROWS)))
     return MemoryBlocks(blocks, tuple(map(len, blocks)), X.shape[1])
 

@@ -58,7 +58,7 @@ class LowRankGram:
                 "scales, help"
             )
         self.factor: Array = factor
-        self._blocks = rows.keep(_with_features, inducing, hyperparameters, factor)
+        self._blocks = rows.keep(_with_features, self.rank, inducing, hyperparameters, factor)
         prior = hyperparameters.k0 + hyperparameters.koff
         self.diagonal: Array = self._blocks.rows(_squared_norms)
         self.residual: Array = np.maximum(prior - self.diagonal, 0.0)

@@ -18,9 +18,9 @@ from marginwise.lowrank.features import LowRankGram
 
 Array = npt.NDArray[np.float64]
 
-#: Mean residual in units of k0 at which there are enough inducing inputs: what they leave open of a latent value is
-#: then a hundredth of its prior variance.
-TOLERANCE = 0.01
+#: Mean residual at which there are enough inducing inputs: what they leave open of a latent value has then a standard
+#: deviation of a seventh, where the margin is 1.
+TOLERANCE = 0.02
 
 #: The first number tried; the next is twice as large.
 _FIRST = 64
@@ -38,13 +38,13 @@ def choose_inducing(
     rank: int | None = None,
     *,
     tolerance: float = TOLERANCE,
-    most: int = 512,
+    most: int = 1024,
     seed: int = 0,
 ) -> Array:
     """Return inducing inputs for the rows of X: ``rank`` of them, or as many as leave no more than ``tolerance``.
 
-    Without ``rank`` the number is doubled until the mean residual of the rows is at most ``tolerance`` in units of k0,
-    or the number is ``most``. Where X has fewer different rows, these are the inducing inputs.
+    Without ``rank`` the number is doubled until the mean residual of the rows is at most ``tolerance``, or the number
+    is ``most``. Where X has fewer different rows, these are the inducing inputs.
     """
     rng = np.random.default_rng(seed)
     if rank is not None:
@@ -58,10 +58,10 @@ def choose_inducing(
 
 
 def mean_residual(X: Array, inducing: Array, hyperparameters: Hyperparameters) -> float:
-    """Return the mean of K(x, x) - |v(x)|² over rows of X, at most a few thousand, in units of k0."""
+    """Return the mean of K(x, x) - |v(x)|² over rows of X, at most a few thousand."""
     rows = X[np.linspace(0, len(X) - 1, min(len(X), _CHECKED)).astype(np.intp)]
     gram = LowRankGram(as_blocks(rows), inducing, hyperparameters)
-    return float(gram.residual.mean()) / hyperparameters.k0
+    return float(gram.residual.mean())
 
 
 def _centres(X: Array, hyperparameters: Hyperparameters, number: int, rng: np.random.Generator) -> Array:

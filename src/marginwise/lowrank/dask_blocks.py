@@ -1,0 +1,77 @@
+"""Blocks of rows on the Dask scheduler that the user already runs, or on Dask's own threads.
+
+Tasks are pure functions of a block, of a few m×m matrices and of the block's part of some columns. So a block that is
+lost with its worker is made again from where it came, and a task that died with it is run again elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.errors import InvalidInputError
+from marginwise.lowrank.blocks import BlockFunction, Blocks, add
+
+Array = npt.NDArray[np.float64]
+
+#: Bytes that features may take before they are made afresh each time: then not even they need to fit into memory.
+KEPT = 2**32
+
+#: Results that are added up in one task.
+_FAN = 8
+
+
+class DaskBlocks(Blocks):
+    """Blocks that Dask knows how to make."""
+
+    def __init__(self, blocks: Sequence[Any], sizes: tuple[int, ...], n_columns: int) -> None:
+        self.blocks, self.sizes, self.shape = blocks, sizes, (sum(sizes), n_columns)
+
+    def keep(self, function: BlockFunction, width: int, *shared: Any) -> DaskBlocks:
+        dask = _dask()
+        made: Sequence[Any] = self._tasks(function, shared, ())
+        if 8 * self.shape[0] * width <= KEPT:
+            made = dask.persist(*made)
+        return DaskBlocks(made, self.sizes, self.shape[1])
+
+    def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
+        dask = _dask()
+        return list(dask.compute(*self._tasks(function, shared, columns)))
+
+    def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
+        dask = _dask()
+        parts, plus = self._tasks(function, shared, columns), dask.delayed(add, pure=False)
+        while len(parts) > 1:
+            parts = [plus(*parts[start : start + _FAN]) for start in range(0, len(parts), _FAN)]
+        return dask.compute(parts[0])[0]
+
+    def _tasks(self, function: BlockFunction, shared: Sequence[Any], columns: Sequence[Array]) -> list[Any]:
+        dask = _dask()
+        # One node of the graph, so that what is shared is sent once, not with every task.
+        common = dask.delayed(tuple(shared), name=f"shared-{uuid4().hex}", traverse=False)
+        apply = dask.delayed(_apply, pure=False)
+        return [
+            apply(function, block, common, part) for block, part in zip(self.blocks, self.parts(columns), strict=True)
+        ]
+
+
+def from_dask(X: Any) -> DaskBlocks:
+    """Return the blocks of a Dask array, each with all columns."""
+    sizes = X.chunks[0]
+    if np.isnan(sizes).any():
+        raise InvalidInputError("X", "a Dask array with unknown chunk sizes", "X.compute_chunk_sizes() first")
+    whole = X.rechunk({1: -1})
+    return DaskBlocks(whole.to_delayed()[:, 0], tuple(map(int, sizes)), X.shape[1])
+
+
+def _dask() -> Any:
+    return import_module("dask")
+
+
+def _apply(function: BlockFunction, block: Any, shared: tuple[Any, ...], parts: tuple[Array, ...]) -> Any:
+    return function(block, *shared, *parts)

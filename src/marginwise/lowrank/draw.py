@@ -1,0 +1,46 @@
+"""Random rows that depend on nothing but what the rows hold: not on their order, nor on who reads them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise._jit import compiled
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+
+def row_numbers(X: Array, seed: int) -> npt.NDArray[np.uint64]:
+    """Return a number for each row that looks random, equal for equal rows."""
+    return _mixed((np.ascontiguousarray(X) + 0.0).view(np.uint64), np.uint64(seed))  # + 0.0: there is only one zero
+
+
+def draw_rows(numbers: npt.NDArray[np.uint64], codes: Indices, size: int) -> Indices:
+    """Return the rows of the smallest numbers: ``size`` different ones, the classes in their proportion.
+
+    At least one of each class is among them, and equal rows of a class all are or none is.
+    """
+    classes = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
+    different = [np.unique(numbers[rows]) for rows in classes]
+    n = sum(map(len, different))
+    chosen = [
+        rows[numbers[rows] <= smallest[max(1, round(size * len(smallest) / n)) - 1]]
+        for rows, smallest in zip(classes, different, strict=True)
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+@compiled
+def _mixed(bits: npt.NDArray[np.uint64], seed: np.uint64) -> npt.NDArray[np.uint64]:
+    """Return SplitMix64 (Steele, Lea & Flood 2014) of the bits of each row, one number after the other."""
+    numbers = np.empty(len(bits), dtype=np.uint64)
+    for i in range(len(bits)):
+        state = seed
+        for a in range(bits.shape[1]):
+            state = (state ^ bits[i, a]) + np.uint64(0x9E3779B97F4A7C15)
+            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            state = state ^ (state >> np.uint64(31))
+        numbers[i] = state
+    return numbers

@@ -1,0 +1,120 @@
+"""Rows that Dask holds: the same sums, the same hyperparameters, and a fit that outlives a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marginwise import TunedSVC
+from marginwise.criteria.ep import EPLeaveOneOut
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.lowrank import LowRankGram, as_blocks
+from zoo import blobs
+
+dask = pytest.importorskip("dask", reason="Dask is not installed: pip install marginwise[dask]")
+da = pytest.importorskip("dask.array")
+
+H = Hyperparameters(1.5, 2.0, 0.3, [1.0, 2.0])
+TABLE = blobs(600, 2, shift=0.8)
+MODEL = TunedSVC(0.3, rank=20, subset=200, random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def few_threads():
+    with dask.config.set(scheduler="threads", num_workers=2):
+        yield
+
+
+def chunked(X: np.ndarray):
+    return da.from_array(X, chunks=(130, 1))
+
+
+@pytest.fixture(scope="module")
+def in_memory() -> TunedSVC:
+    return MODEL.__class__(**MODEL.get_params()).fit(TABLE.X, TABLE.y)
+
+
+@pytest.mark.parametrize("kept", [0, 2**32])
+def test_products_and_criteria_are_the_same(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginwise.lowrank.dask_blocks.KEPT", kept)
+    here = replace(TABLE, inducing=TABLE.X[:15])
+    there = replace(here, X=chunked(TABLE.X))
+    assert len(as_blocks(there.X).sizes) == 5
+    x = np.random.default_rng(0).normal(size=600)
+    a, b = (LowRankGram(as_blocks(at.X), here.inducing, H) for at in (here, there))
+    np.testing.assert_allclose(a.weighted(x), b.weighted(x), atol=1e-11)
+    np.testing.assert_allclose(a.residual, b.residual, atol=1e-12)
+    a, b = (EPLeaveOneOut().evaluate(at, H) for at in (here, there))
+    assert a.value == pytest.approx(b.value, abs=1e-11)
+    np.testing.assert_allclose(a.gradient, b.gradient, atol=1e-9)
+
+
+def test_the_same_model_as_in_memory(in_memory: TunedSVC) -> None:
+    X = chunked(TABLE.X)
+    model = MODEL.fit(X, da.from_array(TABLE.y, chunks=50))
+    np.testing.assert_allclose(model.hyperparameters_.to_vector(), in_memory.hyperparameters_.to_vector(), atol=1e-6)
+    new = blobs(100, 2, seed=3).X
+    np.testing.assert_allclose(model.predict_proba(new), in_memory.predict_proba(new), atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(TABLE.X), atol=1e-12)
+    assert model.loo_log_loss_ == pytest.approx(in_memory.loo_log_loss_, abs=1e-6)
+
+
+def test_data_frames(in_memory: TunedSVC) -> None:
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(TABLE.X, columns=["height", "width"]).assign(kind=np.where(TABLE.y > 0, "yes", "no"))
+    table = dd.from_pandas(frame, npartitions=5)
+    model = MODEL.fit(table[["height", "width"]], table["kind"])
+    assert list(model.feature_names_in_) == ["height", "width"]
+    assert list(model.classes_) == ["no", "yes"]
+    np.testing.assert_allclose(model.hyperparameters_.to_vector(), in_memory.hyperparameters_.to_vector(), atol=1e-6)
+
+
+def test_weights_and_rows_of_weight_zero() -> None:
+    weights = np.where(np.arange(600) < 300, 2.0, 0.0)
+    here = TunedSVC(0, rank=15, subset=100, random_state=1).fit(TABLE.X, TABLE.y, weights)
+    there = TunedSVC(0, rank=15, subset=100, random_state=1).fit(chunked(TABLE.X), TABLE.y, weights)
+    np.testing.assert_allclose(here.hyperparameters_.to_vector(), there.hyperparameters_.to_vector(), atol=1e-6)
+
+
+def test_what_is_wrong_is_said() -> None:
+    with pytest.raises(InvalidInputError, match="rank"):
+        TunedSVC(rank=None).fit(chunked(TABLE.X), TABLE.y)
+    with pytest.raises(InvalidInputError, match="one label a row"):
+        MODEL.fit(chunked(TABLE.X), TABLE.y[:-1])
+    broken = TABLE.X.copy()
+    broken[300, 1] = np.nan
+    with pytest.raises(InvalidInputError, match="column 1"):
+        MODEL.fit(chunked(broken), TABLE.y)
+
+
+def test_a_killed_worker_does_not_stop_the_fit(in_memory: TunedSVC, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    done: list[TunedSVC] = []
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+        ) as cluster,
+        distributed.Client(cluster),
+        dask.config.set(scheduler=None),
+    ):
+        X = da.from_array(TABLE.X, chunks=(75, 2))
+        fit = threading.Thread(target=lambda: done.append(MODEL.fit(X, TABLE.y)))
+        fit.start()
+        seen: set[str] = set()
+        while fit.is_alive() and len(seen) < 100:  # 40 tasks scale the table and draw rows; the others are the fit
+            seen |= {str(key) for key in list(cluster.scheduler.tasks) if "_apply" in str(key)}
+            time.sleep(0.001)
+        assert fit.is_alive()
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        fit.join(timeout=120)
+    assert done
+    vector = done[0].hyperparameters_.to_vector()
+    np.testing.assert_allclose(vector, in_memory.hyperparameters_.to_vector(), atol=1e-6)

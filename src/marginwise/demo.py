@@ -1,9 +1,10 @@
-"""The main job in a minute: TunedSVC beside a grid-searched SVC on one of the benchmark sets."""
+"""The main job in a minute: TunedSVC beside a grid-searched SVC on one of the benchmark sets, and pictures of it."""
 
 from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,11 @@ import numpy as np
 from marginwise.comparison import GridSVC
 from marginwise.datasets import load_benchmark
 from marginwise.estimators import TunedSVC
+from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
+from marginwise.tuning import scan_line
+
+#: Where pictures are written, in the directory that the demo is started in.
+FOLDER = Path("marginwise-demo")
 
 
 def main() -> None:
@@ -35,6 +41,33 @@ def main() -> None:
     write(f"log-loss {tuned.loo_log_loss_:.3f}\nrelevances: ")
     order = np.argsort(-tuned.feature_importances_)
     write(", ".join(f"{data.feature_names[a]} {tuned.feature_importances_[a]:.2f}" for a in order) + "\n")
+    names = _draw(tuned, data, FOLDER)
+    write(f"pictures in {FOLDER}/: {', '.join(names)}\n" if names else "pictures: pip install marginwise[plots]\n")
+
+
+def _draw(model: TunedSVC, data: Any, folder: Path) -> list[str]:
+    """Write a picture of everything that can be seen of a model, and return their names; none without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        return []
+    matplotlib.use("agg")
+    first, second = np.argsort(-model.feature_importances_)[:2].tolist()
+    part, start = model.models_[0], model.trace_[0].hyperparameters
+    line = scan_line("ep-loo", part.X, part.y, start, model.hyperparameters_, sample_weight=part.sample_weight)
+    displays: dict[str, Any] = {
+        "relevances": RelevanceDisplay.from_estimator(model, feature_names=data.feature_names),
+        "reliability": ReliabilityDisplay.from_estimator(model, data.X_test, data.y_test),
+        "boundary": BoundaryDisplay.from_estimator(
+            model, data.X_train, data.y_train, features=(first, second), feature_names=data.feature_names
+        ),
+        "search": TraceDisplay.from_estimator(model),
+        "line": LineDisplay(line).plot(),
+    }
+    folder.mkdir(exist_ok=True)
+    for name, display in displays.items():
+        display.figure_.savefig(folder / f"{name}.png", dpi=150)
+    return [f"{name}.png" for name in displays]
 
 
 def _timed(model: Any, data: Any) -> tuple[Any, float]:

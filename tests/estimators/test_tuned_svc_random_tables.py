@@ -72,7 +72,12 @@ PARAMETERS = st.fixed_dictionaries(
 )
 
 #: The ways to refuse a table that cannot be learnt from, each of which says why.
-REFUSALS = ("at least two classes", "at least one non-zero number", "because a class has only one row", "0, or weights from")
+REFUSALS = (
+    "at least two classes",
+    "at least one non-zero number",
+    "because a class has only one row",
+    "0, or weights from",
+)
 
 
 def check(model: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, new: np.ndarray) -> None:

@@ -37,6 +37,11 @@ def column_of_axes(ax: Any, n: int) -> list[Axes]:
     return [upper, *(figure.add_subplot(grid[i], sharex=upper) for i in range(1, n))]
 
 
+def label_text(label: Any) -> str:
+    """Return a class label as people write it: 1 where it is held as 1.0."""
+    return f"{label:g}" if isinstance(label, float) else str(label)
+
+
 def _pyplot() -> Any:
     try:
         import matplotlib.pyplot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise.errors import InvalidInputError
-from marginwise.plots._axes import axes_for
+from marginwise.plots._axes import axes_for, label_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +67,7 @@ class BoundaryDisplay:
         y: Any = None,
         *,
         features: tuple[int, int] = (0, 1),
+        feature_names: Sequence[str] | None = None,
         n_points: int = 120,
         ax: Any = None,
     ) -> BoundaryDisplay:
@@ -75,7 +77,7 @@ class BoundaryDisplay:
         wrong in this plane may be right in its own.
         """
         check_is_fitted(estimator)
-        names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
+        fitted_names = getattr(estimator, "feature_names_in_", ())
         table = np.asarray(X, dtype=float)
         if table.ndim != 2 or table.shape[1] < 2:
             raise InvalidInputError("X", f"an array of shape {table.shape}", "a table with at least two columns")
@@ -85,10 +87,11 @@ class BoundaryDisplay:
         places = np.tile(np.median(table, axis=0), (n_points**2, 1))
         for a, values in zip(features, np.meshgrid(*grid), strict=True):
             places[:, a] = values.ravel()
-        if names and hasattr(X, "columns"):
+        if len(fitted_names) and hasattr(X, "columns"):
             places = type(X)(places, **_columns(X))
         probability = estimator.predict_proba(places).reshape(n_points, n_points, -1)
-        shown = tuple(names[a] if names else f"x{a + 1}" for a in features)
+        names = fitted_names if feature_names is None else feature_names
+        shown = [str(names[a]) if len(names) else f"x{a + 1}" for a in features]
         codes = None if y is None else np.searchsorted(estimator.classes_, np.asarray(y))
         points = None if y is None else table[:, list(features)]
         return cls(grid, probability, estimator.classes_, (shown[0], shown[1]), points, codes).plot(ax)
@@ -116,7 +119,13 @@ class BoundaryDisplay:
             for k, label in enumerate(self.classes):
                 mine = self.points[self.codes == k]
                 ax.scatter(
-                    mine[:, 0], mine[:, 1], s=18, color=colours[k], edgecolor="white", linewidth=0.5, label=str(label)
+                    mine[:, 0],
+                    mine[:, 1],
+                    s=18,
+                    color=colours[k],
+                    edgecolor="white",
+                    linewidth=0.5,
+                    label=label_text(label),
                 )
             ax.legend(title="class")
         ax.grid(visible=False)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
-from marginwise.plots._axes import column_of_axes
+from marginwise.plots._axes import column_of_axes, label_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +128,7 @@ class ReliabilityDisplay:
                 "y_proba", f"an array of shape {table.shape}", f"({len(labels)}, {len(known)}): a column for each class"
             )
         if len(known) == 2:
-            probability, happened, event = table[:, 1], labels == known[1], f"class {known[1]}"
+            probability, happened, event = table[:, 1], labels == known[1], f"class {label_text(known[1])}"
         else:
             predicted = table.argmax(axis=1)
             probability, event = table.max(axis=1), "the predicted class"

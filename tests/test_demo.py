@@ -1,0 +1,29 @@
+"""The demo compares, and writes the pictures it names."""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import pytest
+
+from marginwise import demo
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+
+
+def test_prints_the_comparison_and_writes_pictures(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    demo.main()
+    plt.close("all")
+    written = capsys.readouterr().out
+    assert "TunedSVC().fit(X, y)" in written
+    assert "GridSearchCV(SVC) + CalibratedClassifierCV" in written
+    pictures = sorted(path.name for path in (tmp_path / "marginwise-demo").iterdir())
+    assert pictures == ["boundary.png", "line.png", "relevances.png", "reliability.png", "search.png"]
+    assert all(name in written for name in pictures)
+
+
+def test_does_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert demo._draw(None, None, tmp_path) == []  # type: ignore[arg-type]

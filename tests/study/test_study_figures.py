@@ -53,10 +53,11 @@ def test_paths_show_the_columns_of_the_trace(trials):
     row = trials.done("twonorm", "le1-walk")[0]
     trace = trace_of(row)
     walk = _drawn(Walk(row, trace)).axes
-    assert len(walk) == 6
+    assert len(walk) == 7
     np.testing.assert_allclose(walk[0].lines[0].get_ydata(), trace["C"])
     assert len(walk[3].lines) == 5  # of 20 length scales
-    np.testing.assert_allclose(walk[5].lines[0].get_ydata(), 100 * np.array(trace["test_error"]))
+    np.testing.assert_allclose(walk[5].lines[0].get_ydata(), trace["gacv"])
+    np.testing.assert_allclose(walk[6].lines[0].get_ydata(), 100 * np.array(trace["test_error"]))
     ascent = _drawn(AscentScales(row, trace)).axes
     assert [len(panel.lines) for panel in ascent] == [6, 6, 1]
     amplitudes = _drawn(AscentAmplitudes(row, trace)).axes

@@ -95,25 +95,22 @@ class Walk(_Path):
         return 8.5, 6.0
 
     def draw(self, figure: Figure) -> None:
-        panels = figure.subplots(3, 2, sharex=True)
-        for axes, name, label in zip(panels.flat, ("C", "k0", "koff"), ("C", "k₀", "k_off"), strict=False):
-            self.line(axes, name, color=SERIES[0])
-            _title(axes, label, log=True)
+        panels = figure.subplot_mosaic("CCCKKK;OOOLLL;VVGGEE", sharex=True)
+        for key, name, label in (("C", "C", "C"), ("K", "k0", "k₀"), ("O", "koff", "k_off")):
+            self.line(panels[key], name, color=SERIES[0])
+            _title(panels[key], label, log=True)
         for name, colour in zip(self.scales(WALK_SCALES), SERIES, strict=False):
-            self.line(panels[1, 1], name, color=colour, label=_scale_label(name), linewidth=1.0)
-        _title(panels[1, 1], "length scales", log=True)
-        panels[1, 1].legend(ncols=3, loc="best")
-        self.line(panels[2, 0], "value", color=SERIES[1])
-        _title(panels[2, 0], f"criterion of {self.row.method}")
-        if "test_error" in self.trace:
-            self.line(panels[2, 1], "test_error", 100.0, color=INK, label="test error")
+            self.line(panels["L"], name, color=colour, label=_scale_label(name), linewidth=1.0)
+        _title(panels["L"], "length scales", log=True)
+        panels["L"].legend(ncols=3, loc="best")
+        self.line(panels["V"], "value", color=SERIES[1])
+        _title(panels["V"], f"criterion of {self.row.method}")
         if "gacv" in self.trace:
-            self.line(panels[2, 1], "gacv", 100.0, color=SERIES[2], label="GACV")
-        _title(panels[2, 1], "errors (%)")
-        if panels[2, 1].lines:
-            panels[2, 1].legend()
-        for axes in panels[-1]:
-            axes.set_xlabel("evaluation")
+            self.line(panels["G"], "gacv", color=SERIES[2])
+        _title(panels["G"], "GACV")
+        _draw_errors(self, panels["E"])
+        for key in "VGE":
+            panels[key].set_xlabel("evaluation")
 
 
 @dataclass(frozen=True)
@@ -187,7 +184,7 @@ class AscentAmplitudes(_Path):
         panels[3, 1].set_title("test error (%), near its least")
         if "test_error" in self.trace:
             least, last = 100 * min(self.trace["test_error"]), 100 * self.trace["test_error"][-1]
-            room = max(last - least, 0.1 * least, 0.1)
+            room = max(last - least, 0.25 * least, 0.2)
             panels[3, 1].set_ylim(least - 0.5 * room, last + 1.5 * room)
         for axes in panels[-1]:
             axes.set_xlabel("step")

@@ -111,9 +111,13 @@ def test_products_are_those_of_the_matrix(monkeypatch: pytest.MonkeyPatch, rng: 
     np.testing.assert_allclose(gram.expand(u), V @ u, atol=1e-12)
     np.testing.assert_allclose(gram.weighted(x), V.T @ np.diag(x) @ V, atol=1e-12)
     np.testing.assert_allclose(gram.quadratic(M), np.diag(V @ M @ V.T), atol=1e-12)
-    np.testing.assert_allclose(
-        gram.squared_norms(np.asfortranarray(np.tril(M))), np.diag(V @ np.tril(M).T @ np.tril(M) @ V.T)
-    )
+    R = np.asfortranarray(np.tril(M))
+    mean, squares = gram.moments(u, R)
+    np.testing.assert_allclose(mean, V @ u, atol=1e-12)
+    np.testing.assert_allclose(squares, np.diag(V @ R.T @ R @ V.T), atol=1e-12)
+    A, right = gram.normal_equations(x, x)
+    np.testing.assert_allclose(A, V.T @ np.diag(x) @ V, atol=1e-12)
+    np.testing.assert_allclose(right, V.T @ x, atol=1e-12)
     np.testing.assert_allclose(kernel.cross_gram(at.X, at.inducing, H) @ gram.dual(u), V @ u, atol=1e-7)
 
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 from marginwise.inference.gaussian import SiteGaussian, dual_mean, site_gaussian
 from marginwise.inference.low_rank import LowRankGaussian, low_rank_gaussian, posterior_factor
@@ -81,10 +82,10 @@ class LowRankCovariance(Covariance):
 
     def dual_mean(self, tau: Array, nu: Array) -> Array:
         """Return ν - τ∘Vu, u the posterior mean of the weights of the features."""
-        solve = posterior_factor(self.gram, tau)
-        if solve is None:
+        factor, projected = posterior_factor(self.gram, tau, nu)
+        if factor is None:
             return np.full(len(nu), np.nan)
-        return nu - tau * self.gram.expand(solve(self.gram.project(nu)))
+        return nu - tau * self.gram.expand(lapack.dpotrs(factor, projected, lower=1)[0])
 
     def times(self, x: Array) -> Array:
         return self.gram.expand(self.gram.project(x))

@@ -8,7 +8,6 @@ the whole covariance VVᵀ + D and sites on the latent values, τ' = τ/(1 - Dτ
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,13 +104,13 @@ def low_rank_gaussian(gram: LowRankGram, tau: Array, nu: Array) -> LowRankGaussi
     """Return the Gaussian of these sites, or None if its precision is not positive definite."""
     if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
         return None
-    factor = _factor(gram, tau)
+    factor, projected = posterior_factor(gram, tau, nu)
     if factor is None:
         return None
     half = lapack.dtrtri(factor, lower=1)[0]
     A_inverse = half.T @ half
-    u = A_inverse @ gram.project(nu)
-    mean, variance = gram.expand(u), gram.squared_norms(half)
+    u = A_inverse @ projected
+    mean, variance = gram.moments(u, half)
     free = 1.0 - tau * variance
     if not (variance.min() > 0.0 and free.min() > 0.0):
         return None
@@ -133,15 +132,9 @@ def low_rank_gaussian(gram: LowRankGram, tau: Array, nu: Array) -> LowRankGaussi
     )
 
 
-def posterior_factor(gram: LowRankGram, tau: Array) -> Callable[[Array], Array] | None:
-    """Return the function x → A⁻¹x, or None if A is not positive definite."""
-    factor = _factor(gram, tau)
-    return None if factor is None else lambda x: lapack.dpotrs(factor, x, lower=1)[0]
-
-
-def _factor(gram: LowRankGram, tau: Array) -> Array | None:
-    """Return the lower Cholesky factor of A = I + Vᵀdiag(τ)V."""
-    A = gram.weighted(tau)
+def posterior_factor(gram: LowRankGram, tau: Array, nu: Array) -> tuple[Array | None, Array]:
+    """Return the lower Cholesky factor of A, None if it is not positive definite, and Vᵀν."""
+    A, projected = gram.normal_equations(tau, nu)
     A[np.diag_indices_from(A)] += 1.0
     factor, failed = lapack.dpotrf(np.asfortranarray(A), lower=1, clean=1, overwrite_a=1)
-    return None if failed else factor
+    return None if failed else factor, projected

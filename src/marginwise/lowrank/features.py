@@ -73,16 +73,21 @@ class LowRankGram:
 
     def weighted(self, x: Array) -> Array:
         """Return Vᵀdiag(x)V."""
-        lower = self._blocks.total(_weighted, columns=[x])
-        return np.tril(lower) + np.tril(lower, -1).T
+        return _symmetric(self._blocks.total(_weighted, columns=[x]))
+
+    def normal_equations(self, x: Array, right: Array) -> tuple[Array, Array]:
+        """Return Vᵀdiag(x)V and Vᵀright in one pass over the rows."""
+        lower, projected = self._blocks.total(_normal_equations, columns=[x, right])
+        return _symmetric(lower), projected
 
     def quadratic(self, M: Array) -> Array:
         """Return v_iᵀMv_i for each row."""
         return self._blocks.rows(_quadratic, M)
 
-    def squared_norms(self, R: Array) -> Array:
-        """Return |Rv_i|² for each row, R lower triangular in Fortran order."""
-        return self._blocks.rows(_squared_norms, R)
+    def moments(self, u: Array, R: Array) -> tuple[Array, Array]:
+        """Return v_iᵀu and |Rv_i|² for each row, R lower triangular in Fortran order, in one pass over the rows."""
+        both = self._blocks.rows(_moments, u, R)
+        return both[:, 0], both[:, 1]
 
     def features(self, X: Array) -> Array:
         """Return V for other rows."""
@@ -149,9 +154,21 @@ def _quadratic(block: _Block, M: Array) -> Array:
     return np.einsum("ij,ij->i", block.V @ M, block.V)
 
 
-def _squared_norms(block: _Block, R: Array | None = None) -> Array:
-    image = block.V if R is None else blas.dtrmm(1.0, R, block.V.T, lower=1).T
-    return np.einsum("ij,ij->i", image, image)
+def _squared_norms(block: _Block) -> Array:
+    return np.einsum("ij,ij->i", block.V, block.V)
+
+
+def _moments(block: _Block, u: Array, R: Array) -> Array:
+    image = blas.dtrmm(1.0, R, block.V.T, lower=1).T
+    return np.column_stack([block.V @ u, np.einsum("ij,ij->i", image, image)])
+
+
+def _normal_equations(block: _Block, x: Array, right: Array) -> tuple[Array, Array]:
+    return _weighted(block, x), block.V.T @ right
+
+
+def _symmetric(lower: Array) -> Array:
+    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def _contract(

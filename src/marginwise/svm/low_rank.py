@@ -69,13 +69,12 @@ def _minimise(
     margin = y * gram.expand(u)
     slopes = _slopes(margin, penalties, slack, residual)
     for steps in range(_MAX_STEPS):
-        gradient = u - gram.project(y * slopes.alpha)
-        A = gram.weighted(slopes.curvature)
+        A, pulled = gram.normal_equations(slopes.curvature, y * slopes.alpha)
         A[np.diag_indices_from(A)] += 1.0
         factor, failed = lapack.dpotrf(np.asfortranarray(A), lower=1, overwrite_a=1)
         if failed:
             break
-        step = -lapack.dpotrs(factor, gradient, lower=1)[0]
+        step = lapack.dpotrs(factor, pulled - u, lower=1)[0]
         change = y * gram.expand(step)
         if float(np.abs(change).max()) <= 1e-12 * (1.0 + float(np.abs(margin).max())):
             break

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         from marginwise.cli.fit_report import fit_report
 
         with written_whole(report_path) as draft:
-            fit_report(model, summary).write(draft)
+            fit_report(model, table, summary).write(draft)
     files = {"model": model_path, "report": report_path}
     if arguments.json:
         paths = {kind: None if path is None else str(path) for kind, path in files.items()}

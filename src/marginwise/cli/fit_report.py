@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +13,9 @@ import numpy.typing as npt
 
 from marginwise.cli.summary import ALIKE, Summary, ranked
 from marginwise.cli.text import percent
+from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
+from marginwise.estimators._classes import ClassificationTable
 from marginwise.page import Cell, Page, figure_style
 from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 
@@ -23,7 +26,7 @@ _MOST_BARS, _LONGEST_NAME = 20, 30
 _BINS = 10
 
 
-def fit_report(model: TunedSVC, summary: Summary) -> Page:
+def fit_report(model: TunedSVC, table: Table, summary: Summary) -> Page:
     """Return the page."""
     page = Page(f"{summary.target} in {summary.table}", f"{summary.contents}.")
     commonest = 1 - max(summary.classes.values()) / summary.rows
@@ -41,7 +44,7 @@ def fit_report(model: TunedSVC, summary: Summary) -> Page:
         # The page's fonts have what matplotlib's own lack.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_inputs(page, model, summary)
-        _add_predictions(page, model, summary)
+        _add_predictions(page, HeldOut.of(model, table.X, table.y), list(summary.classes))
         _add_search(page, model, summary)
     page.text(
         f"Made by marginwise {version('marginwise')} with criterion {summary.criterion}, {summary.slack} slack and "
@@ -50,14 +53,47 @@ def fit_report(model: TunedSVC, summary: Summary) -> Page:
     return page
 
 
-def held_out(model: TunedSVC) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
-    """Return the class probabilities of each training example, from models without it, and its class number."""
-    probability = np.column_stack([part.held_out for part in model.models_])
-    labels = np.column_stack([part.y for part in model.models_])
-    if len(model.classes_) == 2:
-        return np.column_stack([1.0 - probability, probability]), (labels[:, 0] > 0).astype(np.intp)
-    probability = np.maximum(probability, np.finfo(float).tiny)  # all may be zero
-    return probability / probability.sum(axis=1, keepdims=True), labels.argmax(axis=1)
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Class probabilities of the examples that the model was trained on, from models without them.
+
+    ``codes`` are the examples' class numbers, ``weights`` how often each is in the table.
+    """
+
+    probability: npt.NDArray[np.float64]
+    codes: npt.NDArray[np.intp]
+    weights: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model: TunedSVC, X: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> HeldOut:
+        """Return those of a model that was fitted to this table; repeated rows are one example."""
+        codes = np.searchsorted(model.classes_, y)
+        examples = ClassificationTable(X, codes, np.ones(len(y)), model.classes_).merged()  # as fit does
+        probability = np.column_stack([part.held_out for part in model.models_])
+        if len(model.classes_) == 2:
+            probability = np.column_stack([1.0 - probability, probability])
+        probability = np.maximum(probability, np.finfo(float).tiny)  # all may be zero
+        return cls(probability / probability.sum(axis=1, keepdims=True), examples.codes, examples.weights)
+
+    @property
+    def predicted(self) -> npt.NDArray[np.intp]:
+        """The number of the most probable class."""
+        return self.probability.argmax(axis=1)
+
+    def confusion(self) -> npt.NDArray[np.float64]:
+        """Return how many examples of each class (rows) were taken for each (columns)."""
+        n_classes = self.probability.shape[1]
+        pairs = self.codes * n_classes + self.predicted
+        counts: npt.NDArray[Any] = np.bincount(pairs, self.weights, n_classes**2)
+        return counts.reshape(n_classes, n_classes)
+
+    def reliability(self, event: str) -> ReliabilityDisplay:
+        """Return the reliability of the second of two classes (``event``), or of the predicted one of more."""
+        if self.probability.shape[1] == 2:
+            p, happened = self.probability[:, 1], self.codes == 1
+        else:
+            p, happened, event = self.probability.max(axis=1), self.codes == self.predicted, "the predicted class"
+        return ReliabilityDisplay(p, happened, n_bins=_BINS, sample_weight=self.weights, event=event)
 
 
 def _figure(height: float) -> Any:
@@ -112,21 +148,13 @@ def _add_influences(page: Page, order: list[tuple[str, float]]) -> None:
     page.figure(figure, f"Influence of the columns, the largest first{rest}.", f"Bars; the largest are {largest}.")
 
 
-def _add_predictions(page: Page, model: TunedSVC, summary: Summary) -> None:
+def _add_predictions(page: Page, held_out: HeldOut, labels: list[str]) -> None:
     page.heading("How far to trust it")
     page.text(
         "Each example of the table was predicted by models that had not seen it. Where the dots are on the diagonal, "
         "what was given the probability p happened with frequency p; bars are two standard errors."
     )
-    probability, codes = held_out(model)
-    predicted = probability.argmax(axis=1)
-    labels = list(summary.classes)
-    if len(labels) == 2:
-        display = ReliabilityDisplay(probability[:, 1], codes == 1, n_bins=_BINS, event=f"class {_literal(labels[1])}")
-    else:
-        display = ReliabilityDisplay(
-            probability.max(axis=1), codes == predicted, n_bins=_BINS, event="the predicted class"
-        )
+    display = held_out.reliability(f"class {_literal(labels[1])}")
     figure = _figure(4.4)
     display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)))
     page.figure(
@@ -134,8 +162,7 @@ def _add_predictions(page: Page, model: TunedSVC, summary: Summary) -> None:
         "Reliability of the probabilities.",
         f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
     )
-    counts = np.zeros((len(labels), len(labels)), dtype=int)
-    np.add.at(counts, (codes, predicted), 1)
+    counts = held_out.confusion()
     page.table(
         ["true class", *(f"predicted {label}" for label in labels), "error"],
         [[label, *_confusion(row, k)] for k, (label, row) in enumerate(zip(labels, counts, strict=True))],
@@ -143,12 +170,12 @@ def _add_predictions(page: Page, model: TunedSVC, summary: Summary) -> None:
     )
 
 
-def _confusion(counts: npt.NDArray[np.int_], k: int) -> list[Cell]:
+def _confusion(counts: npt.NDArray[np.float64], k: int) -> list[Cell]:
     """Return the cells of class ``k``: how often each class was predicted for it, and its error."""
     error = float(1 - counts[k] / counts.sum())
     tones = ["good" if j == k else "bad" if n else "" for j, n in enumerate(counts)]
     return [
-        *(Cell(str(n), float(n), tone) for n, tone in zip(counts, tones, strict=True)),
+        *(Cell(f"{n:g}", float(n), tone) for n, tone in zip(counts, tones, strict=True)),
         Cell(percent(error), error),
     ]
 

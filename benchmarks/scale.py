@@ -1,0 +1,264 @@
+"""TunedSVC on many rows, beside Nyström features with a linear SVM, boosting, a grid-searched SVC and its dense path.
+
+    python benchmarks/scale.py large   [--data TABLE.csv.gz]   all rows: error, log-loss, seconds, memory, beside peers
+    python benchmarks/scale.py growth  [--data TABLE.csv.gz]   seconds and memory from 1,000 to 100,000 rows
+    python benchmarks/scale.py middle  [--data TABLE.csv.gz]   3,000 rows beside GridSearchCV(SVC)
+    python benchmarks/scale.py small   --raetsch FOLDER        rank against the exact Gram matrix, sets of 1,000 rows
+    python benchmarks/scale.py subsets [--data TABLE.csv.gz]   rows tuned on, and classifiers of subsets combined
+    python benchmarks/scale.py cluster [--data TABLE.csv.gz]   two Dask workers, 20 blocks, one worker killed
+
+The table's last column is the label; without one, 105,908 rows with 13 inputs are made up. 20,000 random rows are the
+test set. Each measurement runs in a process of its own, so that its peak of memory is its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from results import calibration_error
+
+TEST_ROWS = 20_000
+
+
+def table(path):
+    """Return inputs and labels ±1 in random order."""
+    if path:
+        import pandas as pd
+
+        data = pd.read_csv(path).to_numpy(float)
+        X, y = data[:, :-1], data[:, -1]
+    else:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(105_908, 13))
+        latent = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5 + 0.3 * X[:, 4]
+        y = np.where(latent + 0.7 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+def split(path, n=None):
+    """Return n training rows (all by default) and the test rows."""
+    X, y = table(path)
+    last = len(y) - TEST_ROWS
+    rows = slice(0, last if n is None else min(n, last))
+    return X[rows], y[rows], X[last:], y[last:]
+
+
+def tuned(**options):
+    from marginwise import TunedSVC
+
+    return TunedSVC(random_state=0, **options)
+
+
+def nystroem(calibrated):
+    """Nystroem(500) + LinearSVC by a grid over C and gamma, and a calibrated copy of it for probabilities."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
+
+    features = Nystroem(n_components=500, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), features, LinearSVC(dual=False, tol=1e-3))
+    grid = {"nystroem__gamma": [0.01, 0.03, 0.1], "linearsvc__C": [0.1, 1.0, 10.0]}
+    search = GridSearchCV(pipeline, grid, cv=3, n_jobs=2)
+    return CalibratedClassifierCV(search, cv=2) if calibrated else search
+
+
+def boosting():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=0)
+
+
+def bagged(n_subsets, size):
+    """Classifiers of several subsets, their probabilities averaged."""
+    from sklearn.ensemble import BaggingClassifier
+
+    return BaggingClassifier(tuned(), n_subsets, max_samples=size, bootstrap=False, random_state=0)
+
+
+def grid_svc():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from marginwise.comparison import GridSVC
+
+    return make_pipeline(StandardScaler(), GridSVC())
+
+
+def measured(label, make, arguments, data, threads):
+    """Fit in a process of its own, print a line and return its numbers."""
+    with multiprocessing.get_context("spawn").Pool(1, _limit, (threads,)) as pool:
+        found = pool.apply(_measure, (make, arguments, data))
+    print(
+        f"{label:<34} {len(data[1]):>7} rows  error {found['error']:6.2f} %  log-loss {found['log_loss']:.4f}  "
+        f"calibration {found['calibration']:.4f}  {found['wall']:7.1f} s  CPU {found['cpu']:7.1f} s  "
+        f"predict {found['predict']:5.2f} s  {found['memory']:6.0f} MB",
+        flush=True,
+    )
+    return found
+
+
+def _limit(threads):
+    from threadpoolctl import threadpool_limits
+
+    warnings.simplefilter("ignore")
+    threadpool_limits(threads)
+
+
+def _measure(make, arguments, data):
+    X, y, Z, z = data
+    model = make(*arguments) if isinstance(arguments, tuple) else make(**arguments)
+    tuned(freedom=0, rank=5, subset=50).fit(X[:100], y[:100])  # compiled code is loaded
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    wall, cpu = time.perf_counter(), time.process_time()
+    model.fit(X, y)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    predicted = model.predict(Z)
+    predict = time.perf_counter() - start
+    if hasattr(model, "predict_proba"):
+        probability = model.predict_proba(Z)[:, 1]
+        own = np.clip(np.where(z > 0, probability, 1 - probability), 1e-15, 1)
+        log_loss, calibration = -np.mean(np.log(own)), calibration_error(probability, z > 0)
+    else:
+        log_loss = calibration = np.nan
+    return {
+        "error": 100 * np.mean(predicted != z),
+        "log_loss": log_loss,
+        "calibration": calibration,
+        "wall": wall,
+        "cpu": cpu,
+        "predict": predict,
+        "memory": max(peak, base) / 1024,
+    }
+
+
+def large(options):
+    data = split(options.data)
+    measured("TunedSVC", tuned, {}, data, 2)
+    measured("TunedSVC, predictor='svm'", tuned, {"predictor": "svm"}, data, 2)
+    measured("HistGradientBoosting", boosting, (), data, 2)
+    measured("Nystroem(500) + LinearSVC, grid", nystroem, (False,), data, 2)
+    measured("the same, calibrated", nystroem, (True,), data, 2)
+
+
+def growth(options):
+    sizes = [1_000, 3_000, 10_000, 30_000, 85_908]
+    found = {n: measured("TunedSVC", tuned, {}, split(options.data, n), options.threads) for n in sizes}
+    first, last = sizes[2], sizes[-1]
+    ratio = np.log(last / first)
+    for measure in ("cpu", "wall", "memory"):
+        exponent = np.log(found[last][measure] / found[first][measure]) / ratio
+        print(f"{measure} grows as n^{exponent:.2f} between {first} and {last} rows")
+    fixed = {n: measured("the last fit alone, rank 512", last_fit, (), split(options.data, n), 1) for n in sizes[2:]}
+    print(f"the last fit grows as n^{np.log(fixed[last]['cpu'] / fixed[first]['cpu']) / ratio:.2f}")
+
+
+def last_fit():
+    return _AtOnce()
+
+
+class _AtOnce:
+    """Expectation propagation at fixed hyperparameters and rank: the part that sees every row."""
+
+    def fit(self, X, y):
+        from marginwise import Hyperparameters, posterior
+        from marginwise.lowrank import choose_inducing
+
+        self.centre, self.spread = X.mean(axis=0), X.std(axis=0)
+        h = Hyperparameters(0.8, 45.0, 10.0, 4.0)
+        inputs = self._scaled(X)
+        self.posterior = posterior(inputs, y, h, inducing=choose_inducing(inputs, h, 512))
+        return self
+
+    def _scaled(self, X):
+        return (X - self.centre) / self.spread
+
+    def predict_proba(self, X):
+        return self.posterior.predict_proba(self._scaled(X))
+
+    def predict(self, X):
+        return np.where(self.predict_proba(X)[:, 1] > 0.5, 1.0, -1.0)
+
+
+def middle(options):
+    data = split(options.data, 3_000)
+    measured("TunedSVC", tuned, {}, data, 1)
+    measured("GridSearchCV(SVC) and calibration", grid_svc, (), data, 1)
+
+
+def small(options):
+    for name in ("image", "splice"):
+        with np.load(Path(options.raetsch) / f"{name}.npz") as stored:
+            X, y = stored["X"].astype(float), stored["y"].astype(float)
+            splits = [(stored["gen_train_idx"][k], stored["gen_test_idx"][k]) for k in range(options.splits)]
+        for train, test in splits:
+            data = (X[train], y[train], X[test], y[test])
+            dense = measured(f"{name}, exact", tuned, {"rank": None, "subset": None}, data, 1)
+            for rank in options.ranks:
+                low = measured(f"{name}, rank {rank}", tuned, {"rank": rank, "subset": None}, data, 1)
+                faster, worse = dense["cpu"] / low["cpu"], low["error"] - dense["error"]
+                print(f"    {faster:.1f} times faster, error {worse:+.2f} points")
+
+
+def subsets(options):
+    data = split(options.data, 30_000)
+    for size in (1_000, 2_500, 5_000, 10_000):
+        measured(f"tuned on {size}", tuned, {"subset": size}, data, options.threads)
+    for number in (1, 4, 8):
+        measured(f"{number} subsets of 1500 combined", bagged, (number, 1_500), data, options.threads)
+
+
+def cluster(options):
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    X, y, _, _ = split(options.data, options.rows)
+    here = tuned(freedom=options.freedom).fit(X, y)
+    done = []
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers, Client(workers):
+        there = da.from_array(X, chunks=(-(-len(X) // 20), X.shape[1]))
+        fit = threading.Thread(target=lambda: done.append(tuned(freedom=options.freedom).fit(there, y)))
+        start = time.perf_counter()
+        fit.start()
+        seen = set()
+        while fit.is_alive() and len(seen) < 400:
+            seen |= {str(key) for key in list(workers.scheduler.tasks) if "_apply" in str(key)}
+            time.sleep(0.005)
+        killed = fit.is_alive()
+        os.kill(next(iter(workers.workers.values())).pid, signal.SIGKILL)
+        fit.join()
+        seconds = time.perf_counter() - start
+    difference = np.abs(done[0].hyperparameters_.to_vector() - here.hyperparameters_.to_vector()).max()
+    print(f"{len(y)} rows in 20 blocks, 2 workers, one killed in mid-fit ({killed}): {seconds:.0f} s")
+    print(f"largest difference of the hyperparameters' logarithms from the fit in memory: {difference:.1e}")
+
+
+TASKS = {f.__name__: f for f in (large, growth, middle, small, subsets, cluster)}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=list(TASKS))
+    parser.add_argument("--data", help="a table whose last column is the label -1 or 1")
+    parser.add_argument("--raetsch", help="folder with the Rätsch sets as NAME.npz")
+    parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[100, 200])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=None, help="training rows of the cluster's table")
+    parser.add_argument("--freedom", type=float, default=0.0)
+    sys.exit(TASKS[parser.parse_args().task](parser.parse_args()))

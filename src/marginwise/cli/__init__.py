@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 
-#: What a shell expects: all well, it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
-OK, FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 128 + signal.SIGINT, 128 + 13
+#: What a shell expects beside 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
+FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
 
 _COMMANDS = {
     "fit": "tune and train on a table; write a model and a report",

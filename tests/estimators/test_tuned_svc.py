@@ -121,6 +121,25 @@ def test_poor_tables_give_a_sensible_model(X, y):
         assert probability[:, 1].mean() < 0.1
 
 
+def test_ten_thousand_inputs_are_no_obstacle():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 10_000)), np.arange(80) % 2
+    X[:, :300] += y[:, None]
+    model = TunedSVC(random_state=0).fit(X[:50], y[:50])
+    assert model.score(X[50:], y[50:]) > 0.8
+    assert model.feature_importances_.shape == (10_000,)
+
+
+@pytest.mark.slow
+def test_one_in_a_thousand(full):
+    n = 1000 if full else 250
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    model = TunedSVC(random_state=0).fit(X, np.arange(n) == 0)
+    probability = model.predict_proba(X)[:, 1]
+    assert probability.mean() == pytest.approx(1 / n, rel=0.5)
+    assert model.loo_error_ <= 2 / n
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -220,7 +220,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         probability = self._to_classes(logit(np.maximum(held_out, np.finfo(float).tiny)))
         own = np.maximum(probability[np.arange(len(codes)), codes], np.finfo(float).tiny)
         self.loo_log_loss_ = float(weights @ -np.log(own) / weights.sum())
-        self.loo_error_ = float(weights @ (probability.argmax(axis=1) != codes) / weights.sum())
+        wrong = probability.argmax(axis=1) != codes
+        self.loo_error_ = min(1.0, float(weights @ wrong / weights.sum()))  # rounding may add up to more
 
     @property
     def trace_(self) -> Trace:

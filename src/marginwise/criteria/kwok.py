@@ -20,8 +20,9 @@ import numpy.typing as npt
 from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.curvature import log_maximum, log_maximum_slope
 from marginwise.criteria.factor import Factor, factorise
-from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant, log_maximum, log_maximum_slope
+from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant
 from marginwise.criteria.training import principal_block, symmetric_product, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters

@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.curvature import Curvature, kinks, log_maximum, log_maximum_slope, smoothed_curvature
 from marginwise.criteria.factor import Factor, factorise
+from marginwise.criteria.low_rank_laplace import laplace_low_rank, train_low_rank
 from marginwise.criteria.training import Trained, principal_block, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
@@ -52,8 +54,11 @@ class LaplaceEvidence(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient."""
+        if problem.inducing is not None:
+            trained, gram = train_low_rank(problem, hyperparameters, self.slack, state)
+            return laplace_low_rank(trained, gram, self._curvature(trained), with_gradient=with_gradient)
         trained = train(problem, hyperparameters, self.slack, state)
-        curved = _kinks(trained) if self.slack.power == 1 else _smoothed_curvature(trained, self.a)
+        curved = self._curvature(trained)
         K = principal_block(trained.support_gram, curved.inside)
         spread = determinant(K, curved.root)
         if spread is None:
@@ -78,53 +83,8 @@ class LaplaceEvidence(Criterion):
         gradient = trained.gradient(direction, log_C, block) / n if solution.status.ok else None
         return trained.evaluation(value, gradient, solution.status, curved=len(points))
 
-
-def log_maximum(trained: Trained) -> float:
-    """Return ln Q*(Y|X), eq. (p*yx) times n."""
-    loss = trained.penalties @ trained.slack.loss(trained.margin)
-    kappa = trained.slack.log_kappa(trained.hyperparameters.C)
-    return float(-0.5 * trained.solution.alpha @ trained.margin - loss + trained.total_weight * kappa)
-
-
-def log_maximum_slope(trained: Trained) -> float:
-    """Return ∂ln Q*/∂log C: the maximum moves, but to no first-order effect."""
-    C = trained.hyperparameters.C
-    loss = trained.penalties @ trained.slack.loss(trained.margin)
-    return float(trained.total_weight * C * trained.slack.log_kappa_derivative(C) - loss)
-
-
-@dataclass(frozen=True, eq=False)
-class _Curvature:
-    """√L of the points with curvature (their places among the support vectors), and its derivatives."""
-
-    inside: Indices
-    root: Array
-    by_alpha: Array
-    by_log_C: Array
-
-
-def _kinks(trained: Trained) -> _Curvature:
-    """Return √L = √(2π) α(C - α)/C, what integrating over the kink of l_1 leaves of it, smoothed."""
-    marginal = trained.solution.marginal
-    alpha, C = trained.solution.alpha[marginal], trained.penalties[marginal]
-    unit = math.sqrt(2.0 * math.pi)
-    return _Curvature(
-        trained.marginal_in_support,
-        unit * alpha * (C - alpha) / C,
-        unit * (1.0 - 2.0 * alpha / C),
-        unit * alpha**2 / C,
-    )
-
-
-def _smoothed_curvature(trained: Trained, a: float) -> _Curvature:
-    """Return √L = √C exp(-t), t = a/(2(1-z)) = aC/(2α); points where it underflows have no curvature."""
-    support = trained.solution.support
-    alpha, C = trained.solution.alpha[support], trained.penalties[support]
-    t = 0.5 * a * C / alpha
-    inside = np.flatnonzero(t < 700.0)
-    alpha, C, t = alpha[inside], C[inside], t[inside]
-    root = np.sqrt(C) * np.exp(-t)
-    return _Curvature(inside, root, root * t / alpha, root * (0.5 - t))
+    def _curvature(self, trained: Trained) -> Curvature:
+        return kinks(trained) if self.slack.power == 1 else smoothed_curvature(trained, self.a)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,6 +40,8 @@ class LowRankGram:
         The inducing inputs. They are held fixed when derivatives are taken.
     factor : array of shape (m, m)
         L, lower triangular, with LLᵀ = K_mm but for the jitter.
+    prior_variance : float
+        K(x, x).
     residual : array of shape (n,)
         K(x_i, x_i) - |v_i|², what the inducing inputs do not know of the latent value of row i; never negative.
     """
@@ -47,10 +49,10 @@ class LowRankGram:
     def __init__(self, rows: Blocks, inducing: Array, hyperparameters: Hyperparameters) -> None:
         self.inducing, self.hyperparameters = inducing, hyperparameters
         self.n, self.rank = rows.shape[0], len(inducing)
-        self._jitter = JITTER * (hyperparameters.k0 + hyperparameters.koff)
+        self.prior_variance = hyperparameters.k0 + hyperparameters.koff
         self._inner = kernel.gram(inducing, hyperparameters)
         shifted = self._inner.copy()
-        shifted[np.diag_indices_from(shifted)] += self._jitter
+        shifted[np.diag_indices_from(shifted)] += JITTER * self.prior_variance
         factor, failed = lapack.dpotrf(np.asfortranarray(shifted), lower=1, clean=1, overwrite_a=1)
         if failed:
             raise NotConvergedError(
@@ -59,9 +61,8 @@ class LowRankGram:
             )
         self.factor: Array = factor
         self._blocks = rows.keep(_with_features, self.rank, inducing, hyperparameters, factor)
-        prior = hyperparameters.k0 + hyperparameters.koff
         self.diagonal: Array = self._blocks.rows(_squared_norms)
-        self.residual: Array = np.maximum(prior - self.diagonal, 0.0)
+        self.residual: Array = np.maximum(self.prior_variance - self.diagonal, 0.0)
 
     def project(self, x: Array) -> Array:
         """Return Vᵀx for a vector or for columns."""
@@ -88,6 +89,12 @@ class LowRankGram:
         """Return v_iᵀu and |Rv_i|² for each row, R lower triangular in Fortran order, in one pass over the rows."""
         both = self._blocks.rows(_moments, u, R)
         return both[:, 0], both[:, 1]
+
+    def features_of(self, rows: npt.NDArray[np.intp]) -> Array:
+        """Return the features of a few rows, given by ascending numbers."""
+        mask = np.zeros(self.n, dtype=bool)
+        mask[rows] = True
+        return np.concatenate(self._blocks.map(_taken, columns=[mask]))
 
     def features(self, X: Array) -> Array:
         """Return V for other rows."""
@@ -128,6 +135,10 @@ def _features(X: Array, inducing: Array, hyperparameters: Hyperparameters, facto
 
 def _with_features(X: Array, inducing: Array, hyperparameters: Hyperparameters, factor: Array) -> _Block:
     return _Block(X, _features(X, inducing, hyperparameters, factor))
+
+
+def _taken(block: _Block, mask: npt.NDArray[np.bool_]) -> Array:
+    return block.V[mask]
 
 
 def _project(block: _Block, x: Array) -> Array:

@@ -20,8 +20,8 @@ from marginwise.svm.contract import Solution, describe
 
 Array = npt.NDArray[np.float64]
 
-#: Smallest D_i, in units of the largest prior variance: it shifts a margin by D_iα_i.
-_LEAST = 1e-8
+#: Smallest D_i, in units of the prior variance: it shifts a margin by D_iα_i.
+LEAST = 1e-8
 
 #: Factor by which small D_i are brought down at a time.
 _STEP = 0.03
@@ -44,22 +44,28 @@ def solve_low_rank(
     gram: LowRankGram, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None
 ) -> Solution:
     """Train the SVM; labels ±1, penalties C_i. Prior variances below a hundred-millionth are counted as that."""
-    unit = float((gram.diagonal + gram.residual).max())
-    residual = np.maximum(gram.residual, _LEAST * unit)
+    residual = positive_residual(gram)
+    least = float(residual.min())
+    unit = gram.prior_variance
     u = np.zeros(gram.rank) if start is None else gram.project(y * start.alpha)
-    level = float(_LEAST * unit if slack.power == 2 else max(1.0 / penalties.max(), unit) * _STEP)
+    level = least if slack.power == 2 else max(1.0 / float(penalties.max()), unit) * _STEP
     iterations = 0
     while True:
-        level = max(level, _LEAST * unit)
+        level = max(level, least)
         rounded = np.maximum(residual, level)
         u, alpha, steps = _minimise(gram, u, y, penalties, slack, rounded)
         iterations += steps
-        if level <= residual.min():
+        if level <= least:
             break
         level *= _STEP
     latent = gram.expand(gram.project(y * alpha)) + residual * y * alpha
     size = float((gram.expand(gram.project(alpha)) + residual * alpha).max())  # kernels are positive: |K| = K
     return describe(latent, 1.0 + size, y, penalties, slack, alpha, tolerance=_TOLERANCE, iterations=iterations)
+
+
+def positive_residual(gram: LowRankGram) -> Array:
+    """Return D, the residual or a hundred-millionth of the prior variance."""
+    return np.maximum(gram.residual, LEAST * gram.prior_variance)
 
 
 def _minimise(

@@ -4,6 +4,8 @@ The criterion itself can't tell: with many free length scales it is optimistic. 
 each fold the search goes on from the rung before, and predicts the examples left out. A rung that does not gain on the
 first folds ends the climb before the others are tried. The predictions of the rungs that gained are averaged with the
 weights under which the examples left out were most probable (stacking: Wolpert 1992).
+
+Where rows are many, the searches begin on random parts of them, and those of the first folds serve the others as well.
 """
 
 from __future__ import annotations
@@ -28,8 +30,11 @@ from marginwise.tuning import Tuning, tune
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
+#: Probabilities of the labels in a fold, and the hyperparameters that they are from.
+_Judged = tuple[Array, Hyperparameters]
+
 #: Standard deviations of ln l_a around a shared ln l, rung by rung above one shared length scale.
-SPREADS = (0.3, 1.0, 3.0)
+SPREADS = (0.3, 1.0)
 
 #: A rung with less weight than this is left out: it would cost a search and change next to nothing.
 LEAST_WEIGHT = 0.05
@@ -37,14 +42,21 @@ LEAST_WEIGHT = 0.05
 #: Examples that the weights count as already seen, spread evenly over the rungs: few examples can't set a weight to 0.
 _PSEUDO_COUNTS = 4.0
 
+#: Most rows that the first search begins on, and that a fold's search goes on with.
+_FIRST_ROWS, _FOLD_ROWS = 600, 800
+
+#: Of a rare label at least so many rows stay in a part of them.
+_RARE_ROWS = 10
+
 #: A probability of zero counts as this.
 _TINY = 1e-300
 
 #: Folds on which a rung must gain before it is tried on the others.
 _PROBES = 2
 
-#: Evaluations of a search on a fold, and of the last one on all examples from the mean of what the folds found.
-_FOLD_EVALUATIONS, _LAST_EVALUATIONS = 10, 8
+#: Evaluations of a search on a fold, and of the last one on all examples from the mean of what the folds found; fewer
+#: where rows are many, because each costs more and the search begins nearer to its end.
+_FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 7), (8, 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,18 +97,21 @@ def climb(
     **options: Any,
 ) -> Stack:
     """Tune with one length scale, then with more and more freedom while the folds gain by it; stack the rungs."""
+    part = _part(problem, _FIRST_ROWS, np.random.default_rng([seed, n_folds]))
     shared = tune(
-        problem.X,
-        problem.y,
+        part.X,
+        part.y,
         criterion,
         prior=prior,
         isotropic=True,
-        sample_weight=problem.weights,
-        inducing=problem.inducing,
+        sample_weight=part.weights,
+        inducing=part.inducing,
         n_jobs=n_jobs,
         random_state=seed,
         **options,
     )
+    if part is not problem:
+        shared = _last_search(problem, criterion, prior, 0.0, [shared.hyperparameters], options)
     alone = Stack((Component(1.0, 0.0, shared),), None)
     n_folds = min(n_folds, _rarer_label(problem))
     if n_folds < 2:
@@ -107,22 +122,25 @@ def climb(
     rungs = (0.0, *spreads) if problem.X.shape[1] > 1 else (0.0,)
     with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * len(rungs)) as count:
 
-        def judge(spread: float, numbers: range) -> list[tuple[Array, Hyperparameters]]:
-            under = replace(prior, spread=spread) if spread > 0 else None
-            results = parallel(delayed(_fold)(*folds.parts(k), criterion, under, found[-1][k]) for k in numbers)
+        def judge(numbers: range, starts: list[Hyperparameters], under: Prior | None) -> list[_Judged]:
+            results = parallel(delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k]) for k in numbers)
             count(len(numbers))
             return list(results)
 
-        for spread in rungs:
-            results = judge(spread, range(_PROBES if columns else n_folds))
-            if columns:
-                if not folds.gain([column for column, _ in results], columns[-1]) > 0.0:
-                    break
-                results += judge(spread, range(_PROBES, n_folds))
-                if not folds.gain([column for column, _ in results], columns[-1]) > 0.0:
-                    break
-                found.append([hyperparameters for _, hyperparameters in results])
-            columns.append(np.concatenate([column for column, _ in results]))
+        columns.append(np.concatenate([column for column, _ in judge(range(n_folds), found[0], None)]))
+        for spread in rungs[1:]:
+            under = replace(prior, spread=spread)
+            judged = judge(range(_PROBES), found[-1], under)
+            if not folds.gain(judged, columns[-1]) > 0.0:
+                break
+            if part is problem:
+                judged += judge(range(_PROBES, n_folds), found[-1], under)
+            else:
+                judged += judge(range(_PROBES, n_folds), [_mean([h for _, h in judged])] * n_folds, None)
+            if not folds.gain(judged, columns[-1]) > 0.0:
+                break
+            found.append([hyperparameters for _, hyperparameters in judged])
+            columns.append(np.concatenate([column for column, _ in judged]))
     table = np.column_stack(columns)
     weights = stacking_weights(table, folds.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
@@ -188,15 +206,16 @@ class _Folds:
         """Weights in the long table."""
         return np.concatenate([self.dealt[rows, k] for k, rows in enumerate(self.rows)])
 
-    def parts(self, k: int) -> tuple[Problem, Problem]:
-        """Return the problem without fold k, and the examples of fold k."""
+    def parts(self, k: int, seed: int) -> tuple[Problem, Problem]:
+        """Return the problem without fold k, or a part of it, and the examples of fold k."""
         rest = self.problem.weights - self.dealt[:, k]
-        inside = np.flatnonzero(rest > 0.0)
-        return replace(self.problem.subset(inside), weights=rest[inside]), self.problem.subset(self.rows[k])
+        rows = np.flatnonzero(rest > 0.0)
+        inside = replace(self.problem.subset(rows), weights=rest[rows])
+        return _part(inside, _FOLD_ROWS, np.random.default_rng([seed, k])), self.problem.subset(self.rows[k])
 
-    def gain(self, first: list[Array], before: Array) -> float:
+    def gain(self, first: list[_Judged], before: Array) -> float:
         """Return by how much the log-probability of the first folds is above that of another column."""
-        column = np.concatenate(first)
+        column = np.concatenate([column for column, _ in first])
         logs = np.log(np.maximum(column, _TINY)) - np.log(np.maximum(before[: len(column)], _TINY))
         return float(self.weights[: len(column)] @ logs)
 
@@ -207,7 +226,7 @@ class _Folds:
 
 def _fold(
     inside: Problem, outside: Problem, criterion: Criterion, prior: Prior | None, start: Hyperparameters
-) -> tuple[Array, Hyperparameters]:
+) -> _Judged:
     """Search on the examples that stay in, unless there is no prior; return probabilities of the others' labels."""
     if prior is not None:
         start = tune(
@@ -219,7 +238,7 @@ def _fold(
             isotropic=False,
             sample_weight=inside.weights,
             inducing=inside.inducing,
-            max_evaluations=_FOLD_EVALUATIONS,
+            max_evaluations=_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS],
             random_state=0,
             progress=False,
         ).hyperparameters
@@ -235,21 +254,36 @@ def _last_search(
     settings: list[Hyperparameters],
     options: dict[str, Any],
 ) -> Tuning:
-    """Search on all examples from the mean of what the folds found."""
-    start = Hyperparameters.from_vector(np.mean([setting.to_vector() for setting in settings], axis=0))
-    options = {**options, "restarts": 0, "max_evaluations": _LAST_EVALUATIONS}
+    """Search on all examples from the mean of what was found on parts of them."""
+    options = {**options, "restarts": 0, "max_evaluations": _LAST_EVALUATIONS[problem.n > _FIRST_ROWS]}
     return tune(
         problem.X,
         problem.y,
         criterion,
-        prior=replace(prior, spread=spread),
-        start=start,
-        isotropic=False,
+        prior=replace(prior, spread=spread) if spread > 0 else prior,
+        start=_mean(settings),
+        isotropic=spread == 0,
         sample_weight=problem.weights,
         inducing=problem.inducing,
         random_state=0,
         **options,
     )
+
+
+def _mean(settings: list[Hyperparameters]) -> Hyperparameters:
+    return Hyperparameters.from_vector(np.mean([setting.to_vector() for setting in settings], axis=0))
+
+
+def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
+    """Return the problem of some rows, few enough for the exact Gram matrix; the problem itself if it has no more."""
+    if problem.n <= n_rows:
+        return problem
+    rows = []
+    for label in (-1.0, 1.0):
+        own = np.flatnonzero(problem.y == label)
+        size = max(round(n_rows * len(own) / problem.n), min(_RARE_ROWS, len(own)))
+        rows.append(rng.permutation(own)[:size])
+    return replace(problem.subset(np.sort(np.concatenate(rows))), inducing=None)
 
 
 def _rarer_label(problem: Problem) -> int:

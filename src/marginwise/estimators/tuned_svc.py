@@ -48,7 +48,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     ----------
     freedom : "auto" or float, default="auto"
         How far the length scales may differ: the prior standard deviation of their logarithms. "auto" tries 0 (one
-        length scale for all inputs), 0.3, 1 and 3 while examples left out gain by it, and averages; give a number to
+        length scale for all inputs), 0.3 and 1 while examples left out gain by it, and averages; give a number to
         save that time when you know whether few inputs matter.
     criterion : str or Criterion, default="ep-loo"
         What is optimised; see ``marginwise.criterion_names()``. Touch it to compare criteria.

@@ -55,7 +55,7 @@ def run_ep(
     sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
     tolerance = max(tolerance, moves.covariance.accuracy)
     goal = moves.covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
-    mixer = None if goal else Mixer()
+    mixer = Mixer()
     while point.residual > tolerance and sweeps < max_sweeps:
         sweeps += 1
         if point.residual < goal and point.gaussian.tau.any():

@@ -49,8 +49,9 @@ def test_laplace_is_that_of_scikit_learn(h):
 
 
 @pytest.mark.parametrize("h", SETTINGS)
-@pytest.mark.parametrize("criterion", [LaplaceGPEvidence(), *(SiteEvidence(*names) for names in SITES)], ids=str)
-def test_gradients_agree_with_differences(criterion, h):
+@pytest.mark.parametrize("names", [None, *SITES], ids=str)
+def test_gradients_agree_with_differences(names, h):
+    criterion = LaplaceGPEvidence() if names is None else SiteEvidence(*names)
     assert gradient_error(criterion, blobs(25, 3, shift=0.7), h) < 1e-5
 
 

@@ -225,7 +225,7 @@ def test_a_run_waits_for_trials_that_others_have(store):
         time.sleep(0.01)
     assert thread.is_alive()
     store.finish(TrialRow(theirs.dataset, theirs.method, theirs.number, theirs.seed, "done"), None, other)
-    thread.join(timeout=30)
+    thread.join(timeout=300)
     assert (summaries[0].run, summaries[0].done) == (3, 4)
 
 
@@ -268,7 +268,7 @@ def test_the_command_ends_on_ctrl_c_with_130_and_keeps_what_is_finished(tmp_path
         while len(store.rows()) < 2 and process.poll() is None:
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 130, err
         assert "the same command continues" in out
         assert "Traceback" not in err

@@ -86,6 +86,15 @@ def test_it_survives_storage(low_rank: TunedSVC) -> None:
     np.testing.assert_array_equal(again.predict_proba(NEW.X), low_rank.predict_proba(NEW.X))
 
 
+def test_the_exact_kernel_tuned_on_a_subset() -> None:
+    model = TunedSVC(0, rank=None, subset=100, random_state=0).fit(TABLE.X, TABLE.y)
+    assert len(model.models_[0].X) == len(model.models_[0].main.tau) == 400
+    assert model.models_[0].svm_points is None
+    assert model.score(NEW.X, NEW.y) > 0.75
+    again = pickle.loads(pickle.dumps(model)).set_params(predictor="svm")
+    assert again.score(NEW.X, NEW.y) > 0.75
+
+
 def test_three_classes_weights_and_rows_set_aside() -> None:
     y = np.where(TABLE.X[:, 0] > 1, "c", np.where(TABLE.y > 0, "a", "b"))
     weights = RNG.uniform(0.5, 2.0, size=400)

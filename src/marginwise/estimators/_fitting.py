@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Trace
 from marginwise.stacking import Component, Stack, climb
-from marginwise.status import CONVERGED
-from marginwise.svm import expansion, solve_problem
+from marginwise.status import CONVERGED, Status
+from marginwise.svm import Solution, expansion, solve_problem
 from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
@@ -77,7 +77,8 @@ def fit_all(
     pairs = zip(problems, samples, strict=True)
     models = Parallel(n_jobs=n_jobs)(delayed(_fit_alone)(*pair, recipe) for pair in pairs)
     # Jobs elsewhere return copies of the inputs, which are the same for all.
-    return [replace(model, X=sample.X) for model, sample in zip(models, samples, strict=True)]
+    shared = problems[0].X if models[0].svm_points is None else samples[0].X
+    return [replace(model, X=shared) for model in models]
 
 
 def model_at(problem: Problem, sample: Problem, recipe: Recipe, hyperparameters: Hyperparameters) -> BinaryModel:
@@ -105,11 +106,13 @@ def _fit(problem: Problem, sample: Problem, recipe: Recipe, n_jobs: int | None) 
         stack = Stack(stack.components, None)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
     slack, scale = recipe.criterion.slack, recipe.scale
-    posteriors = [scale.posterior(inside, tuning_rows.X, c.hyperparameters, slack) for c in stack.components]
-    weights = np.array([component.weight for component in stack.components])
-    positive = weights @ np.array([posterior.predict_proba(outside.X)[:, 1] for posterior in posteriors])
+    positive, own = np.zeros(outside.n), np.zeros(inside.n)
+    for component in stack.components:
+        posterior = scale.posterior(inside, tuning_rows.X, component.hyperparameters, slack)
+        positive += component.weight * posterior.predict_proba(outside.X)[:, 1]
+        own += component.weight * _leave_one_out(posterior)
     held_out = np.empty(problem.n)
-    held_out[~aside] = _leave_one_out(posteriors, weights) if stack.held_out is None else stack.held_out
+    held_out[~aside] = own if stack.held_out is None else stack.held_out
     held_out[aside] = np.where(outside.y > 0, positive, 1.0 - positive)
     return _assembled(problem, sample, recipe, Stack(stack.components, held_out))
 
@@ -130,32 +133,52 @@ def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[s
 
 
 def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
-    """Return the model of a stack: its posteriors' sites, its SVM, and advice. It holds the sample's rows."""
-    slack, scale = recipe.criterion.slack, recipe.scale
-    posteriors = [scale.posterior(problem, sample.X, c.hyperparameters, slack) for c in stack.components]
-    members = tuple(map(_member, stack.components, posteriors))
-    weights = np.array([member.weight for member in members])
-    main = int(np.argmax(weights))
-    trained, gaussian = posteriors[main].problem, posteriors[main].gaussian
-    gram = gaussian.gram if isinstance(gaussian, LowRankGaussian) else None
-    solution = solve_problem(trained, members[main].hyperparameters, slack, gram=gram)
-    points, coefficients = expansion(trained, members[main].hyperparameters, solution, gram)
-    own = _leave_one_out(posteriors, weights) if stack.held_out is None else stack.held_out
+    """Return the model of a stack: its posteriors' sites, its SVM, and advice."""
+    main = max(stack.components, key=lambda component: component.weight)
+    parts = [_trained(problem, sample.X, recipe, component, component is main) for component in stack.components]
+    solution, coefficients, points = next(part.svm for part in parts if part.svm is not None)
+    own = stack.held_out
+    if own is None:
+        own = np.sum([part.member.weight * part.leave_one_out for part in parts], axis=0)
+    # Sites belong to all rows; inducing inputs speak for themselves.
+    held = problem if points is None else sample
     return BinaryModel(
-        *(sample.X, sample.y, sample.weights),
-        slack,
-        members,
+        *(held.X, held.y, held.weights),
+        recipe.criterion.slack,
+        tuple(part.member for part in parts),
         solution.support,
         coefficients,
         np.where(problem.y > 0, own, 1.0 - own),
         advice(
             [component.tuning for component in stack.components],
-            [posterior.status for posterior in posteriors] + [solution.status],
+            [*(part.status for part in parts), solution.status],
             recipe.criterion,
             recipe.options.get("max_evaluations"),
         ),
-        points if trained.inducing is not None else None,
+        points,
     )
+
+
+class _Part(NamedTuple):
+    """What is kept of a trained component: no n×m matrix outlives its training."""
+
+    member: Member
+    status: Status
+    leave_one_out: Array
+    svm: tuple[Solution, Array, Array | None] | None  # with coefficients, and points other than support vectors
+
+
+def _trained(problem: Problem, rows: Array, recipe: Recipe, component: Component, with_svm: bool) -> _Part:
+    """Train a component on the problem, with inducing inputs from ``rows`` if any."""
+    h, slack = component.hyperparameters, recipe.criterion.slack
+    posterior = recipe.scale.posterior(problem, rows, h, slack)
+    part = _Part(_member(component, posterior), posterior.status, _leave_one_out(posterior), None)
+    if not with_svm:
+        return part
+    gram = posterior.gaussian.gram if isinstance(posterior.gaussian, LowRankGaussian) else None
+    solution = solve_problem(posterior.problem, h, slack, gram=gram)
+    points, coefficients = expansion(posterior.problem, h, solution, gram)
+    return part._replace(svm=(solution, coefficients, None if gram is None else points))
 
 
 def _member(component: Component, posterior: GaussianPosterior) -> Member:
@@ -167,7 +190,6 @@ def _member(component: Component, posterior: GaussianPosterior) -> Member:
     return Member(*parts, _NONE, _NONE, evidence, predictor.points, predictor.coefficients, predictor.gain)
 
 
-def _leave_one_out(posteriors: Sequence[GaussianPosterior], weights: Array) -> Array:
-    """Return the probability of each label given all other examples, averaged over the posteriors."""
-    logs = [leave_one_out(one.gaussian, one.likelihood, one.problem.y).log_probability for one in posteriors]
-    return weights @ np.exp(logs)
+def _leave_one_out(posterior: GaussianPosterior) -> Array:
+    """Return the probability of each label given all other examples."""
+    return np.exp(leave_one_out(posterior.gaussian, posterior.likelihood, posterior.problem.y).log_probability)

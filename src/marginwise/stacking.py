@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters
@@ -227,22 +228,26 @@ class _Folds:
 def _fold(
     inside: Problem, outside: Problem, criterion: Criterion, prior: Prior | None, start: Hyperparameters
 ) -> _Judged:
-    """Search on the examples that stay in, unless there is no prior; return probabilities of the others' labels."""
-    if prior is not None:
-        start = tune(
-            inside.X,
-            inside.y,
-            criterion,
-            prior=prior,
-            start=start,
-            isotropic=False,
-            sample_weight=inside.weights,
-            inducing=inside.inducing,
-            max_evaluations=_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS],
-            random_state=0,
-            progress=False,
-        ).hyperparameters
-    probability = site_posterior(inside, start, criterion.slack).predict_proba(outside.X)
+    """Search on the examples that stay in, unless there is no prior; return probabilities of the others' labels.
+
+    On one thread, so that the digits do not depend on the number of processes beside it.
+    """
+    with threadpool_limits(1, user_api="blas"):
+        if prior is not None:
+            start = tune(
+                inside.X,
+                inside.y,
+                criterion,
+                prior=prior,
+                start=start,
+                isotropic=False,
+                sample_weight=inside.weights,
+                inducing=inside.inducing,
+                max_evaluations=_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS],
+                random_state=0,
+                progress=False,
+            ).hyperparameters
+        probability = site_posterior(inside, start, criterion.slack).predict_proba(outside.X)
     return probability[np.arange(outside.n), (outside.y > 0).astype(int)], start
 
 

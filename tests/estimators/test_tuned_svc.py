@@ -74,6 +74,8 @@ def test_irrelevant_inputs_are_found_out():
     model = TunedSVC(random_state=0).fit(X, y)
     assert model.feature_importances_.argmax() == 2
     assert model.feature_importances_[2] > 0.5
+    straight = TunedSVC(freedom=0, random_state=0).fit(X, X[:, 1] + 0.1 * X[:, 2] > 0)
+    assert straight.feature_importances_.argmax() == 1, "a linear effect is seen, with one length scale for all inputs"
 
 
 def test_units_of_the_inputs_do_not_matter():

@@ -207,3 +207,17 @@ def test_wrong_names_are_answered_with_the_right_ones() -> None:
 
 def test_what_it_is() -> None:
     assert isinstance(make("ep"), GaussianPosterior)
+
+
+def test_squared_slopes_are_those_of_the_latent_mean(rng):
+    X, y = rng.normal(size=(15, 3)), np.where(np.arange(15) % 2, 1.0, -1.0)
+    weights = rng.uniform(0.5, 2.0, 15)
+    predictor = posterior(X, y, Hyperparameters(2.0, 3.0, 0.5, [0.7, 1.5, 4.0]), sample_weight=weights).predictor
+    slow = np.zeros((15, 3))
+    for a in range(3):
+        move = 1e-5 * (np.arange(3) == a)
+        ends = [predictor.latent_mean_and_variance(X + sign * move)[0] for sign in (1, -1)]
+        slow[:, a] = (ends[0] - ends[1]) / 2e-5
+    np.testing.assert_allclose(
+        predictor.squared_slopes(weights), np.average(slow**2, axis=0, weights=weights), rtol=1e-6
+    )

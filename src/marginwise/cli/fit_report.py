@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.cli.summary import ALIKE, Summary, ranked
+from marginwise.cli.summary import Summary, ranked
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
@@ -117,13 +117,9 @@ def _add_inputs(page: Page, model: TunedSVC, summary: Summary) -> None:
     )
     _add_influences(page, ranked(summary.influences))
     page.text(
-        "The relevance of an input is 1/l² of its length scale l, scaled to sum 1 and averaged over the tuned models: "
-        "it is large where the prediction bends within a short distance, and small for an input whose effect is "
-        "linear, even if it is strong."
+        "The relevance of an input is the mean squared slope of the latent function in it, in units of the input's "
+        "spread, scaled to sum 1 and averaged over the tuned models: how much the function varies with it."
     )
-    if summary.alike:
-        page.text(f"Here {ALIKE}.")
-        return
     order = ranked(summary.relevances)
     shown = min(len(order), _MOST_BARS)
     figure = _figure(1.0 + 0.26 * shown)

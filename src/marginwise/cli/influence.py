@@ -16,8 +16,8 @@ _ROWS, _FEWEST, _MOST = 2000, 20, 200
 def influences(model: Any, table: Table, seed: int) -> dict[str, float]:
     """Return for each column the mean change of the probabilities when its cells are those of other rows.
 
-    The change is ½ Σ_k |Δp_k|, for two classes that of either. Unlike relevances this sees linear effects, takes the
-    categories of a column together, and is in terms of the prediction: 0.2 is twenty percent points.
+    The change is ½ Σ_k |Δp_k|, for two classes that of either. Unlike relevances this takes the categories of a column
+    together, and is in terms of the prediction: 0.2 is twenty percent points.
     """
     rng = np.random.default_rng(seed)
     n, columns = len(table.X), _inputs_by_column(table)

@@ -16,9 +16,6 @@ from marginwise.estimators import TunedSVC
 #: Inputs shown on a terminal; the report has all.
 _TOP = 10
 
-#: What there is to say of relevances where there are none.
-ALIKE = "one length scale serves all inputs: their relevances are alike"
-
 
 @dataclass(frozen=True)
 class Member:
@@ -76,11 +73,6 @@ class Summary:
         classes = ", ".join(f"{label} ({numbered(n, 'row')})" for label, n in self.classes.items())
         return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
 
-    @property
-    def alike(self) -> bool:
-        """Whether there is one length scale for all inputs, so that their relevances say nothing."""
-        return all(member.freedom == 0 for member in self.members)
-
     def to_text(self) -> str:
         """Return it for a terminal."""
         return (
@@ -93,9 +85,7 @@ class Summary:
 
     def _inputs_text(self) -> str:
         influences = _bars("influence: mean change of the probabilities when the column is shuffled", self.influences)
-        if self.alike:
-            return f"{influences}\n{ALIKE}\n"
-        relevances = _bars("relevance: 1/l² of the length scales, with sum 1", self.relevances)
+        relevances = _bars("relevance: mean squared slope of the latent function, with sum 1", self.relevances)
         return f"{influences}\n{relevances}"
 
     def member_rows(self) -> list[list[str]]:

@@ -120,12 +120,23 @@ class BinaryModel:
         """The weight of each member."""
         return np.array([member.weight for member in self.members])
 
-    @property
+    @cached_property
     def relevances(self) -> Array:
-        """1/l_a² of each input in each member, with sum 1; shape (n_members, d)."""
-        scales = np.array([member.hyperparameters.scales_for(self.X.shape[1]) for member in self.members])
-        inverse = (scales / scales.min(axis=1, keepdims=True)) ** -2.0
-        return inverse / inverse.sum(axis=1, keepdims=True)
+        """How much the latent function varies with each input in each member, with sum 1; shape (n_members, d).
+
+        That is its mean squared slope times the variance of the input. A length scale alone tells less: it is long for
+        an input with a strong but straight effect, and the same for all inputs where one serves all.
+        """
+        return np.array([self._relevance(*pair) for pair in zip(self.members, self.predictors, strict=True)])
+
+    def _relevance(self, member: Member, predictor: GaussianPredictor) -> Array:
+        points = predictor.points
+        weights = self.sample_weight if member.inducing is None else np.ones(len(points))
+        centre = weights @ points / weights.sum()
+        variance = weights @ (points - centre) ** 2 / weights.sum()
+        parts = predictor.squared_slopes(weights) * variance
+        total = parts.sum()
+        return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
 
     def log_odds(self, X: Array, predictor: str) -> Array:
         """Return the log-odds of label +1: from them probabilities keep their digits, however small they are."""

@@ -92,7 +92,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         inputs as the model sees them (standardised). For more than two classes these belong to the first class
         against the rest; ``models_`` has all.
     feature_importances_ : array of shape (n_features,)
-        Relevance 1/l_a² of each input, averaged over components and classes, with sum 1.
+        How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
+        averaged over components and classes, with sum 1.
     criterion_value_, log_evidence_ : float
         The criterion, and ln Q(Y|X) by expectation propagation, of that component.
     loo_log_loss_, loo_error_ : float

@@ -62,6 +62,20 @@ class GaussianPredictor:
             explained[rows] = np.einsum("ij,ij->i", k @ self.gain, k)
         return mean, np.maximum(prior - explained, _LEAST_SHARE * prior)
 
+    def squared_slopes(self, weights: Array) -> Array:
+        """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input.
+
+        ∂k(x)ᵀb/∂x_a = Σ_j b_j R(x, z_j)(z_ja - x_a)/l_a², with R the kernel without its offset.
+        """
+        Z, h = self.points, self.hyperparameters
+        total = np.zeros(Z.shape[1])
+        step = max(1, _BLOCK_NUMBERS // len(Z))
+        for start in range(0, len(Z), step):
+            rows = slice(start, start + step)
+            G = (kernel.cross_gram(Z[rows], Z, h) - h.koff) * self.coefficients
+            total += weights[rows] @ (G @ Z - G.sum(axis=1)[:, None] * Z[rows]) ** 2
+        return total / (weights.sum() * h.scales_for(Z.shape[1]) ** 4)
+
     def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
         """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
         mean, variance = self.latent_mean_and_variance(X_new)

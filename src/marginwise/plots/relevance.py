@@ -25,7 +25,7 @@ class RelevanceDisplay:
     Parameters
     ----------
     values : array of shape (n_models, n_inputs)
-        Relevances 1/l_a² in each model, with sum 1.
+        Relevances in each model, with sum 1.
     weights : array of shape (n_models,)
         Weights of the models, with sum 1.
     names : sequence of str

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from marginwise.criteria import Criterion
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
-from marginwise.estimators._scale import EXACT, Scale
+from marginwise.estimators._scale import EXACT, POLISHING, Scale
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep_gradient import leave_one_out
 from marginwise.inference.low_rank import LowRankGaussian
@@ -119,17 +119,46 @@ def _fit(problem: Problem, sample: Problem, recipe: Recipe, n_jobs: int | None) 
 
 def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
     prior, criterion, seed = recipe.prior, recipe.criterion, recipe.seed
-    problem = recipe.scale.for_tuning(problem, prior)
+    rows = problem
+    # k-means does not depend on a length scale that all inputs share.
+    problem = recipe.scale.for_tuning(rows, prior.mean(rows.X.shape[1], isotropic=True))
     if recipe.freedom == "auto":
-        return climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
+        stack = climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
+        if recipe.scale.rank is None:
+            return stack
+        return replace(stack, components=tuple(_polished(rows, recipe, one, options) for one in stack.components))
     freedom = float(recipe.freedom)
-    rows = {"sample_weight": problem.weights, "inducing": problem.inducing}
-    common = {**rows, "n_jobs": n_jobs, "random_state": seed, **options}
+    weights = {"sample_weight": problem.weights, "inducing": problem.inducing}
+    common = {**weights, "n_jobs": n_jobs, "random_state": seed, **options}
     tuning = tune(problem.X, problem.y, criterion, prior=prior, isotropic=True, **common)
     if freedom > 0 and problem.X.shape[1] > 1:
         common |= {"start": tuning.hyperparameters, "isotropic": False, "restarts": 0}
         tuning = tune(problem.X, problem.y, criterion, prior=replace(prior, spread=freedom), **common)
     return Stack((Component(1.0, freedom, tuning),), None)
+
+
+def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict[str, Any]) -> Component:
+    """Search on from where the climb ended, with inducing inputs chosen for these hyperparameters.
+
+    The climb is short where rows are many, for the exact Gram matrix's sake; here an evaluation costs little.
+    """
+    start, spread = component.hyperparameters, component.spread
+    problem = recipe.scale.for_tuning(rows, start)
+    budget = recipe.options.get("max_evaluations")
+    tuning = tune(
+        problem.X,
+        problem.y,
+        recipe.criterion,
+        prior=replace(recipe.prior, spread=spread) if spread > 0 else recipe.prior,
+        start=start,
+        isotropic=spread == 0,
+        sample_weight=problem.weights,
+        inducing=problem.inducing,
+        random_state=recipe.seed,
+        **{**options, "restarts": 0, "max_evaluations": POLISHING if budget is None else min(budget, POLISHING)},
+    )
+    restarts = (*component.tuning.restarts, *tuning.restarts)
+    return replace(component, tuning=replace(tuning, restarts=restarts))
 
 
 def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:

@@ -15,7 +15,6 @@ from marginwise.inference.api import site_posterior
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sites import Sites
 from marginwise.lowrank import choose_inducing
-from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 
@@ -29,6 +28,9 @@ TUNING_ROWS = 5000
 
 #: Most inducing inputs of "auto": while tuning, where C and length scales are all that counts, and for the last fit.
 _MOST_TUNING, _MOST = 200, 1024
+
+#: Evaluations of the search on all tuning rows that follows the climb.
+POLISHING = 25
 
 #: Residual of the last fit: predictions do not show smaller ones.
 _TOLERANCE = 1e-4
@@ -52,12 +54,10 @@ class Scale:
     rank: str | int | None = None
     seed: int = 0
 
-    def for_tuning(self, problem: Problem, prior: Prior) -> Problem:
-        """Return the problem to tune on, with inducing inputs where the rank is limited."""
+    def for_tuning(self, problem: Problem, start: Hyperparameters) -> Problem:
+        """Return the problem to tune on, with inducing inputs chosen for ``start`` where the rank is limited."""
         if self.rank is None:
             return problem
-        # k-means does not depend on a length scale that all inputs share.
-        start = prior.mean(problem.X.shape[1], isotropic=True)
         number = _MOST_TUNING if isinstance(self.rank, str) else self.rank
         return replace(problem, inducing=choose_inducing(problem.X, start, number, seed=self.seed))
 

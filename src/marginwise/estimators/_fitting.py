@@ -157,8 +157,8 @@ def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict
         random_state=recipe.seed,
         **{**options, "restarts": 0, "max_evaluations": POLISHING if budget is None else min(budget, POLISHING)},
     )
-    restarts = (*component.tuning.restarts, *tuning.restarts)
-    return replace(component, tuning=replace(tuning, restarts=restarts))
+    earlier = component.tuning.restarts  # those that the user asked for, if there are several
+    return replace(component, tuning=tuning if len(earlier) < 2 else replace(tuning, restarts=earlier))
 
 
 def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:

@@ -26,6 +26,9 @@ LEAST = 1e-8
 #: Factor by which small D_i are brought down at a time.
 _STEP = 0.03
 
+#: Change of the largest margin, relative to it, at which a minimum is found: the last one, and those on the way.
+_EXACT, _ROUGH = 1e-12, 0.03
+
 #: Newton steps at one level of D. Ordinary problems need 3 to 10.
 _MAX_STEPS = 100
 
@@ -48,14 +51,17 @@ def solve_low_rank(
     least = float(residual.min())
     unit = gram.prior_variance
     u = np.zeros(gram.rank) if start is None else gram.project(y * start.alpha)
-    level = least if slack.power == 2 else max(1.0 / float(penalties.max()), unit) * _STEP
+    level = max(1.0 / float(penalties.max()), unit) * _STEP
+    if slack.power == 2 or start is not None:
+        level = least
     iterations = 0
     while True:
         level = max(level, least)
         rounded = np.maximum(residual, level)
-        u, alpha, steps = _minimise(gram, u, y, penalties, slack, rounded)
+        last = level <= least
+        u, alpha, steps = _minimise(gram, u, y, penalties, slack, rounded, _EXACT if last else _ROUGH)
         iterations += steps
-        if level <= least:
+        if last:
             break
         level *= _STEP
     latent = gram.expand(gram.project(y * alpha)) + residual * y * alpha
@@ -69,9 +75,9 @@ def positive_residual(gram: LowRankGram) -> Array:
 
 
 def _minimise(
-    gram: LowRankGram, u: Array, y: Array, penalties: Array, slack: Slack, residual: Array
+    gram: LowRankGram, u: Array, y: Array, penalties: Array, slack: Slack, residual: Array, accuracy: float
 ) -> tuple[Array, Array, int]:
-    """Return the minimum, α there, and the number of steps from ``u``."""
+    """Return the minimum, α there, and the number of steps from ``u``, once a step changes margins by ``accuracy``."""
     margin = y * gram.expand(u)
     slopes = _slopes(margin, penalties, slack, residual)
     for steps in range(_MAX_STEPS):
@@ -82,7 +88,7 @@ def _minimise(
             break
         step = lapack.dpotrs(factor, pulled - u, lower=1)[0]
         change = y * gram.expand(step)
-        if float(np.abs(change).max()) <= 1e-12 * (1.0 + float(np.abs(margin).max())):
+        if float(np.abs(change).max()) <= accuracy * (1.0 + float(np.abs(margin).max())):
             break
         length = _line_search(u, step, margin, change, penalties, slack, residual)
         if length == 0.0:

@@ -244,6 +244,8 @@ def cluster(options):
         os.kill(next(iter(workers.workers.values())).pid, signal.SIGKILL)
         fit.join()
         seconds = time.perf_counter() - start
+    if not done:
+        sys.exit("the fit on the cluster failed")
     difference = np.abs(done[0].hyperparameters_.to_vector() - here.hyperparameters_.to_vector()).max()
     print(f"{len(y)} rows in 20 blocks, 2 workers, one killed in mid-fit ({killed}): {seconds:.0f} s")
     print(f"largest difference of the hyperparameters' logarithms from the fit in memory: {difference:.1e}")

@@ -51,6 +51,7 @@ def test_rows_to_tune_on_depend_on_nothing_but_the_rows() -> None:
     assert a.codes.sum() == 10
     assert (a.weights == 2).all()
     assert not np.array_equal(a.X, table.drawn(100, everything, 4).X)
+    assert len(table.drawn(600, everything, 3).codes) == len(table.merged().codes)
     kept = np.arange(600) < 300
     assert set(map(tuple, table.drawn(40, kept, 3).X)) <= set(map(tuple, X[kept]))
 

@@ -24,6 +24,7 @@ def draw_rows(numbers: npt.NDArray[np.uint64], codes: Indices, size: int) -> Ind
     classes = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
     different = [np.unique(numbers[rows]) for rows in classes]
     n = sum(map(len, different))
+    size = min(size, n)
     chosen = [
         rows[numbers[rows] <= smallest[max(1, round(size * len(smallest) / n)) - 1]]
         for rows, smallest in zip(classes, different, strict=True)

@@ -14,6 +14,8 @@ $(VENV)/.ready: pyproject.toml
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m marginwise.demo
+	$(BIN)/marginwise study run --quick --redo --store sqlite:///marginwise-demo/quick.sqlite
+	$(BIN)/marginwise study report --store sqlite:///marginwise-demo/quick.sqlite --output marginwise-demo/study
 
 # Two workers with one BLAS thread each: more threads than cores would wait for each other.
 test: $(VENV)/.ready

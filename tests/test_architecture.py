@@ -15,6 +15,7 @@ LAYERS = [
     "status",
     "_jit",
     "_memory",
+    "_interrupts",
     "hyperparameters",
     "priors",
     "slack",

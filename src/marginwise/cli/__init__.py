@@ -10,13 +10,13 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, NoReturn
 
+from marginwise._interrupts import answer_interrupts
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 
 #: What a shell expects beside 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
@@ -143,11 +143,5 @@ def _prompt_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: object) -> NoReturn:
         raise _Interrupted
 
-    if threading.current_thread() is not threading.main_thread():
+    with answer_interrupts(interrupt):
         yield
-        return
-    previous = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)

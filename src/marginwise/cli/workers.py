@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+from marginwise._interrupts import answer_interrupts
+
 
 def start_workers(n_jobs: int) -> None:
     """Start the processes of joblib deaf to Ctrl-C, which a terminal sends to all of them: only the command answers.
@@ -14,8 +16,5 @@ def start_workers(n_jobs: int) -> None:
 
     if n_jobs == 1:
         return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    with answer_interrupts(signal.SIG_IGN):
         Parallel(n_jobs)(delayed(abs)(i) for i in range(2))
-    finally:
-        signal.signal(signal.SIGINT, previous)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import signal
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from marginwise._interrupts import answer_interrupts
 from marginwise.search.checkpoint import Checkpoint
 from marginwise.search.contract import Search
 from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
@@ -144,7 +144,7 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
     with tempfile.TemporaryDirectory() as directory:
         flag = Path(directory) / "interrupted"
         deaf = [replace(task, limits=replace(task.limits, stop=flag.exists)) for task in tasks]
-        with _interrupt_handler(signal.SIG_IGN):  # which new processes inherit
+        with answer_interrupts(signal.SIG_IGN):  # which new processes inherit
             runs = Parallel(n_jobs=workers, return_as="generator")(delayed(_run_deaf)(task) for task in deaf)
 
         def raise_flag(number: int, frame: object) -> None:
@@ -152,23 +152,10 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
                 raise KeyboardInterrupt
             flag.touch()
 
-        with _interrupt_handler(raise_flag):
+        with answer_interrupts(raise_flag):
             yield from runs
 
 
 def _run_deaf(task: Task) -> Run:
-    with _interrupt_handler(signal.SIG_IGN), threadpool_limits(1):
+    with answer_interrupts(signal.SIG_IGN), threadpool_limits(1):
         return task.run()
-
-
-@contextmanager
-def _interrupt_handler(handler: Any) -> Iterator[None]:
-    """Let ``handler`` answer Ctrl-C for a while, if this is the thread that hears it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)

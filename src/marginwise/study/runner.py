@@ -10,6 +10,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from marginwise._interrupts import answer_interrupts
 from marginwise.errors import MarginwiseError
 from marginwise.study.declare import Plan, Trial
 from marginwise.study.methods import METHODS, Result, digest, run_trial, settings_of
@@ -17,7 +18,7 @@ from marginwise.study.outcome import Columns
 from marginwise.study.owners import Owner
 from marginwise.study.progress import Progress, show_progress
 from marginwise.study.store import LEASE, Store, TrialRow, open_store
-from marginwise.study.workers import Workers, answer_interrupts, start_workers
+from marginwise.study.workers import Workers, start_workers
 
 #: A trial whose worker was killed so often is a failure.
 _MOST_CRASHES = 3

@@ -14,6 +14,7 @@ from typing import Any, Protocol, cast
 from joblib import effective_n_jobs
 from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
+from marginwise._interrupts import answer_interrupts
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 
 BACKENDS = ("loky", "dask")
@@ -59,19 +60,6 @@ def _make(backend: str, n_jobs: int, scheduler: str | None) -> Workers:
         raise InvalidInputError("n_jobs", n_jobs, "a number of processes, or -1 for one on each core")
     count = effective_n_jobs(n_jobs)
     return _Here() if count == 1 else _Processes(count)
-
-
-@contextmanager
-def answer_interrupts(handler: Any) -> Iterator[None]:
-    """Let ``handler`` answer Ctrl-C for a while, if this is the thread that hears it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 class _Here:

@@ -20,10 +20,11 @@ from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 
-#: Rows up to which "auto" keeps the exact Gram matrix. Beyond, low rank is faster and its error no larger.
+#: Rows up to which "auto" keeps the exact Gram matrix. Beyond, its cubed time is what counts; just
+#: above, low rank is not faster yet.
 EXACT_ROWS = 1500
 
-#: Rows that "auto" tunes on. Hyperparameters are few, and more rows change them by less than they are uncertain by.
+#: Rows that "auto" tunes on. Hyperparameters are few, and time is better spent on the last fit.
 TUNING_ROWS = 5000
 
 #: Most inducing inputs of "auto": while tuning, where C and length scales are all that counts, and for the last fit.

@@ -2,7 +2,7 @@
 
 They are the centres that k-means finds in the scaled inputs x_a/l_a, where the kernel sees distances (Zhang, Tsang &
 Kwok 2008), from the start of k-means++ (Arthur & Vassilvitskii 2007). Of random rows, pivoted Cholesky with greedy and
-with random pivots, and k-means, this left the smallest residual for a given number on every table tried.
+with random pivots, and k-means, this left the smallest residual for a given number on the two tables tried.
 """
 
 from __future__ import annotations

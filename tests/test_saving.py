@@ -99,6 +99,8 @@ def test_models_and_labels_of_any_kind(estimator, labels, tmp_path):
 
 def test_every_criterion_and_search_can_be_a_parameter(tmp_path):
     for criterion in map(as_criterion, criterion_names()):
+        if not type(criterion).__module__.startswith("marginwise."):
+            continue  # another test has added it
         for search in SEARCHES.values():
             save_model(TunedSVC(criterion=criterion, search=search()), tmp_path / "parameters")
             loaded = load_model(tmp_path / "parameters")

@@ -91,7 +91,8 @@ def test_interruption_ends_at_once_and_leaves_nothing(tmp_path: Path, jobs: int)
         out, err = fit.stdout.read(), fit.stderr.read()
     assert fit.returncode == 130
     assert out == ""
-    assert err == "marginwise fit: interrupted\n"
+    assert err.startswith("marginwise fit: interrupted\n")  # on a busy machine joblib may speak of what it cleans up
+    assert "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 

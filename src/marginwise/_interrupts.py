@@ -20,17 +20,3 @@ def answer_interrupts(handler: Any) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
-
-
-@contextmanager
-def hold_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C waiting until the end; processes started meanwhile never hear it, and leave it to this one."""
-    if not hasattr(signal, "pthread_sigmask"):  # where signals can't be held back, they are ignored
-        with answer_interrupts(signal.SIG_IGN):
-            yield
-        return
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-from marginwise._interrupts import answer_interrupts, hold_interrupts
+from marginwise._interrupts import answer_interrupts
 from marginwise.search.checkpoint import Checkpoint
 from marginwise.search.contract import Search
 from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
@@ -144,6 +144,8 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
     with tempfile.TemporaryDirectory() as directory:
         flag = Path(directory) / "interrupted"
         deaf = [replace(task, limits=replace(task.limits, stop=flag.exists)) for task in tasks]
+        with answer_interrupts(signal.SIG_IGN):  # which new processes inherit
+            runs = Parallel(n_jobs=workers, return_as="generator")(delayed(_run_deaf)(task) for task in deaf)
 
         def raise_flag(number: int, frame: object) -> None:
             if flag.exists():  # pressed again: interrupt as usual
@@ -151,8 +153,6 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
             flag.touch()
 
         with answer_interrupts(raise_flag):
-            with hold_interrupts():
-                runs = Parallel(n_jobs=workers, return_as="generator")(delayed(_run_deaf)(task) for task in deaf)
             yield from runs
 
 

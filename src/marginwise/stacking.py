@@ -247,7 +247,8 @@ def _fold(
                 random_state=0,
                 progress=False,
             ).hyperparameters
-        probability = site_posterior(inside, start, criterion.slack).predict_proba(outside.X)
+        posterior = site_posterior(inside, start, criterion.slack, with_gradient=False)
+        probability = posterior.predict_proba(outside.X)
     return probability[np.arange(outside.n), (outside.y > 0).astype(int)], start
 
 

@@ -178,20 +178,23 @@ def site_gaussian(gram: Array, tau: Array, nu: Array) -> DenseGaussian | None:
     if not (variance.min() > 0.0 and free.min() > 0.0):
         return None
     mean = blas.dsymv(1.0, covariance, nu, lower=1)
+    return DenseGaussian(**marginals(tau, nu, mean, variance, free), log_det=float(log_det), covariance=covariance)
+
+
+def marginals(tau: Array, nu: Array, mean: Array, variance: Array, free: Array) -> dict[str, Array]:
+    """Return the fields of a :class:`SiteGaussian` for one point at a time: b = ν - τμ, and the cavities."""
     dual_mean = nu - tau * mean
     cavity_variance = variance / free
-    return DenseGaussian(
-        tau=tau,
-        nu=nu,
-        covariance=covariance,
-        mean=mean,
-        variance=variance,
-        dual_mean=dual_mean,
-        free=free,
-        cavity_mean=mean - cavity_variance * dual_mean,
-        cavity_variance=cavity_variance,
-        log_det=float(log_det),
-    )
+    return {
+        "tau": tau,
+        "nu": nu,
+        "mean": mean,
+        "variance": variance,
+        "dual_mean": dual_mean,
+        "free": free,
+        "cavity_mean": mean - cavity_variance * dual_mean,
+        "cavity_variance": cavity_variance,
+    }
 
 
 def dual_mean(gram: Array, tau: Array, nu: Array) -> Array:

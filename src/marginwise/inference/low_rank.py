@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.correlations import Correlations, ImplicitCorrelations
-from marginwise.inference.gaussian import SiteGaussian
+from marginwise.inference.gaussian import SiteGaussian, marginals
 from marginwise.lowrank import LowRankGram
 
 Array = npt.NDArray[np.float64]
@@ -114,17 +114,8 @@ def low_rank_gaussian(gram: LowRankGram, tau: Array, nu: Array) -> LowRankGaussi
     free = 1.0 - tau * variance
     if not (variance.min() > 0.0 and free.min() > 0.0):
         return None
-    dual_mean = nu - tau * mean
-    cavity_variance = variance / free
     return LowRankGaussian(
-        tau=tau,
-        nu=nu,
-        mean=mean,
-        variance=variance,
-        dual_mean=dual_mean,
-        free=free,
-        cavity_mean=mean - cavity_variance * dual_mean,
-        cavity_variance=cavity_variance,
+        **marginals(tau, nu, mean, variance, free),
         log_det=2.0 * float(np.log(factor.diagonal()).sum()),
         gram=gram,
         weight_mean=u,

@@ -80,14 +80,15 @@ def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> Non
 @posix
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_interruption_ends_at_once_and_leaves_nothing(tmp_path: Path, jobs: int) -> None:
-    rows = [{**row, "note": "x" * 100} for row in patients(800)]
+    rows = [{**row, "note": "x" * 100} for row in patients(1400)]
     content = write_csv(tmp_path / "t.csv", rows).read_text()  # more than a pipe holds
     words = ["fit", "-", "-t", "ill", "--drop", "id", "--drop", "note", "--criterion", "cross-validation-log-loss"]
+    words += ["--freedom", 0]  # a search on all rows at once, which takes minutes
     outputs = ["--model", tmp_path / "m.skops", "--report", tmp_path / "r.html", "--jobs", jobs]
     with start(*words, *outputs, stdin=subprocess.PIPE, start_new_session=True) as fit:
         fit.stdin.write(content)
         fit.stdin.close()  # it has begun to read
-        time.sleep(2 + jobs)  # the search takes minutes
+        time.sleep(2 + jobs)
         for _ in range(10):  # one that comes while processes are started is lost, and a user would press again
             os.killpg(fit.pid, signal.SIGINT)  # as a terminal does
             with contextlib.suppress(subprocess.TimeoutExpired):

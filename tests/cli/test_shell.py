@@ -82,7 +82,7 @@ def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> Non
 def test_interruption_ends_at_once_and_leaves_nothing(tmp_path: Path, jobs: int) -> None:
     rows = [{**row, "note": "x" * 100} for row in patients(1400)]
     content = write_csv(tmp_path / "t.csv", rows).read_text()  # more than a pipe holds
-    words = ["fit", "-", "-t", "ill", "--drop", "id", "--drop", "note", "--criterion", "cross-validation-log-loss"]
+    words = ["fit", "-", "-t", "ill", "--drop", "id", "--drop", "note", "--criterion", "evidence"]
     words += ["--freedom", 0]  # a search on all rows at once, which takes minutes
     outputs = ["--model", tmp_path / "m.skops", "--report", tmp_path / "r.html", "--jobs", jobs]
     with start(*words, *outputs, stdin=subprocess.PIPE, start_new_session=True) as fit:

@@ -25,26 +25,25 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
+from marginwise.search import QuasiNewton
 from marginwise.search.progress import counter
+from marginwise.search.quasi_newton import Pairs, pairs_of
 from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
-#: Probabilities of the labels in a fold, and the hyperparameters that they are from.
-_Judged = tuple[Array, Hyperparameters]
-
 #: Standard deviations of ln l_a around a shared ln l, rung by rung above one shared length scale.
 SPREADS = (0.3, 1.0)
 
 #: A rung with less weight than this is left out: it would cost a search and change next to nothing.
-LEAST_WEIGHT = 0.05
+LEAST_WEIGHT = 0.125
 
 #: Examples that the weights count as already seen, spread evenly over the rungs: few examples can't set a weight to 0.
 _PSEUDO_COUNTS = 4.0
 
 #: Most rows that the first search begins on, and that a fold's search goes on with.
-_FIRST_ROWS, _FOLD_ROWS = 600, 800
+_FIRST_ROWS, _FOLD_ROWS = 600, 700
 
 #: Of a rare label at least so many rows stay in a part of them.
 _RARE_ROWS = 10
@@ -57,7 +56,7 @@ _PROBES = 2
 
 #: Evaluations of a search on a fold, and of the last one on all examples from the mean of what the folds found; fewer
 #: where rows are many, because each costs more and the search begins nearer to its end.
-_FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 7), (8, 4)
+_FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 6), (8, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +85,15 @@ class Stack:
     held_out: Array | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A fold: the probabilities of its labels, the hyperparameters that they are from, and the search's curvature."""
+
+    probability: Array
+    hyperparameters: Hyperparameters
+    learnt: Pairs
+
+
 def climb(
     problem: Problem,
     criterion: Criterion,
@@ -111,24 +119,28 @@ def climb(
         random_state=seed,
         **options,
     )
-    if part is not problem:
-        shared = _last_search(problem, criterion, prior, 0.0, [shared.hyperparameters], options)
-    alone = Stack((Component(1.0, 0.0, shared),), None)
     n_folds = min(n_folds, _rarer_label(problem))
+    begun = _Judged(np.empty(0), shared.hyperparameters, _learnt(criterion, shared))
+    found = [[begun] * n_folds]
+
+    def last(spread: float, judged: list[_Judged]) -> Tuning:
+        if spread == 0 and part is problem:
+            return shared
+        return _last_search(problem, criterion, prior, spread, judged, options)
+
     if n_folds < 2:
-        return alone
+        return Stack((Component(1.0, 0.0, last(0.0, [begun])),), None)
     folds = _Folds.draw(problem, n_folds, np.random.default_rng(seed))
-    found = [[shared.hyperparameters] * n_folds]
-    columns: list[Array] = []
     rungs = (0.0, *spreads) if problem.X.shape[1] > 1 else (0.0,)
+    columns: list[Array] = []
     with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * len(rungs)) as count:
 
-        def judge(numbers: range, starts: list[Hyperparameters], under: Prior | None) -> list[_Judged]:
+        def judge(numbers: range, starts: list[_Judged], under: Prior | None) -> list[_Judged]:
             results = parallel(delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k]) for k in numbers)
             count(len(numbers))
             return list(results)
 
-        columns.append(np.concatenate([column for column, _ in judge(range(n_folds), found[0], None)]))
+        columns.append(_column(judge(range(n_folds), found[0], None)))
         for spread in rungs[1:]:
             under = replace(prior, spread=spread)
             judged = judge(range(_PROBES), found[-1], under)
@@ -137,21 +149,22 @@ def climb(
             if part is problem:
                 judged += judge(range(_PROBES, n_folds), found[-1], under)
             else:
-                judged += judge(range(_PROBES, n_folds), [_mean([h for _, h in judged])] * n_folds, None)
+                mean = replace(judged[0], hyperparameters=_mean(judged))
+                judged += judge(range(_PROBES, n_folds), [mean] * n_folds, None)
             if not folds.gain(judged, columns[-1]) > 0.0:
                 break
-            found.append([hyperparameters for _, hyperparameters in judged])
-            columns.append(np.concatenate([column for column, _ in judged]))
+            found.append(judged)
+            columns.append(_column(judged))
     table = np.column_stack(columns)
     weights = stacking_weights(table, folds.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
-    components = []
-    for spread, weight, settings in zip(rungs, weights, found, strict=False):
-        if weight > 0:
-            tuning = shared if spread == 0 else _last_search(problem, criterion, prior, spread, settings, options)
-            components.append(Component(float(weight), spread, tuning))
-    return Stack(tuple(components), folds.average(table @ weights))
+    components = tuple(
+        Component(float(weight), spread, last(spread, judged))
+        for spread, weight, judged in zip(rungs, weights, found, strict=False)
+        if weight > 0
+    )
+    return Stack(components, folds.average(table @ weights))
 
 
 def stacking_weights(probabilities: Array, example_weights: Array, *, n_iterations: int = 300) -> Array:
@@ -216,7 +229,7 @@ class _Folds:
 
     def gain(self, first: list[_Judged], before: Array) -> float:
         """Return by how much the log-probability of the first folds is above that of another column."""
-        column = np.concatenate([column for column, _ in first])
+        column = _column(first)
         logs = np.log(np.maximum(column, _TINY)) - np.log(np.maximum(before[: len(column)], _TINY))
         return float(self.weights[: len(column)] @ logs)
 
@@ -225,31 +238,32 @@ class _Folds:
         return np.bincount(np.concatenate(self.rows), self.weights * column) / self.problem.weights
 
 
-def _fold(
-    inside: Problem, outside: Problem, criterion: Criterion, prior: Prior | None, start: Hyperparameters
-) -> _Judged:
-    """Search on the examples that stay in, unless there is no prior; return probabilities of the others' labels.
+def _fold(inside: Problem, outside: Problem, criterion: Criterion, prior: Prior | None, start: _Judged) -> _Judged:
+    """Search on the examples that stay in, unless there is no prior, and look at the labels of the others.
 
     On one thread, so that the digits do not depend on the number of processes beside it.
     """
+    hyperparameters, learnt = start.hyperparameters, start.learnt
     with threadpool_limits(1, user_api="blas"):
         if prior is not None:
-            start = tune(
+            tuning = tune(
                 inside.X,
                 inside.y,
                 criterion,
+                search=_going_on(() if hyperparameters.is_isotropic else learnt),
                 prior=prior,
-                start=start,
+                start=hyperparameters,
                 isotropic=False,
                 sample_weight=inside.weights,
                 inducing=inside.inducing,
                 max_evaluations=_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS],
                 random_state=0,
                 progress=False,
-            ).hyperparameters
-        posterior = site_posterior(inside, start, criterion.slack, with_gradient=False)
+            )
+            hyperparameters, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
+        posterior = site_posterior(inside, hyperparameters, criterion.slack, with_gradient=False)
         probability = posterior.predict_proba(outside.X)
-    return probability[np.arange(outside.n), (outside.y > 0).astype(int)], start
+    return _Judged(probability[np.arange(outside.n), (outside.y > 0).astype(int)], hyperparameters, learnt)
 
 
 def _last_search(
@@ -257,17 +271,19 @@ def _last_search(
     criterion: Criterion,
     prior: Prior,
     spread: float,
-    settings: list[Hyperparameters],
+    judged: list[_Judged],
     options: dict[str, Any],
 ) -> Tuning:
     """Search on all examples from the mean of what was found on parts of them."""
     options = {**options, "restarts": 0, "max_evaluations": _LAST_EVALUATIONS[problem.n > _FIRST_ROWS]}
+    if options.get("search", "auto") in ("auto", QuasiNewton.name):
+        options["search"] = _going_on(judged[0].learnt)
     return tune(
         problem.X,
         problem.y,
         criterion,
         prior=replace(prior, spread=spread) if spread > 0 else prior,
-        start=_mean(settings),
+        start=_mean(judged),
         isotropic=spread == 0,
         sample_weight=problem.weights,
         inducing=problem.inducing,
@@ -276,8 +292,24 @@ def _last_search(
     )
 
 
-def _mean(settings: list[Hyperparameters]) -> Hyperparameters:
-    return Hyperparameters.from_vector(np.mean([setting.to_vector() for setting in settings], axis=0))
+def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
+    """Return what the search has learnt of the curvature, if it followed gradients that can be relied on."""
+    path = [record.point for record in tuning.trace.accepted]
+    known = criterion.smooth and all(point.gradient is not None and np.isfinite(point.score) for point in path)
+    return pairs_of(path) if known else ()
+
+
+def _going_on(learnt: Pairs) -> QuasiNewton | str:
+    """Return the search that goes on where another has learnt the curvature."""
+    return QuasiNewton(learnt=learnt) if learnt else "auto"
+
+
+def _column(judged: list[_Judged]) -> Array:
+    return np.concatenate([fold.probability for fold in judged])
+
+
+def _mean(judged: list[_Judged]) -> Hyperparameters:
+    return Hyperparameters.from_vector(np.mean([fold.hyperparameters.to_vector() for fold in judged], axis=0))
 
 
 def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:

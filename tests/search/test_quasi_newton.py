@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import toys
+from marginwise.criteria import as_criterion
 from marginwise.criteria.contract import Criterion
-from marginwise.hyperparameters import paper_start, random_start
+from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
+from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Limits, Objective, QuasiNewton, Run, Space, drive
-from marginwise.search.quasi_newton import curvature
+from marginwise.search.quasi_newton import curvature, pairs_of
 from zoo import blobs, twonorm
 
 SPACE = Space.around(paper_start(3))
@@ -164,3 +167,20 @@ def test_forgets_curvature_that_rounding_has_spoilt(monkeypatch: pytest.MonkeyPa
     run = climb(Objective(toys.Hill(), blobs(10, 3), SPACE))
     assert run.status.ok
     assert run.value == pytest.approx(0.0, abs=1e-4)
+
+
+def test_an_earlier_search_shows_the_curvature() -> None:
+    """Near its end another search converges in a few steps, and cannot tell the curvature before it has made some."""
+    problem = twonorm(40)
+    space = Space.around(paper_start(problem.X.shape[1], isotropic=True))
+    objective = Objective(as_criterion("ep-evidence", "linear"), problem, space, Prior())
+    first = climb(objective)
+    aside = Hyperparameters.from_vector(first.hyperparameters.to_vector() + 0.2)
+    near = replace(objective, space=Space.around(aside))
+    learnt = pairs_of([record.point for record in first.trace.accepted])
+    told, untold = climb(near, QuasiNewton(learnt=learnt)), climb(near)
+    assert learnt
+    assert told.status.ok
+    assert told.score == pytest.approx(untold.score, abs=1e-5)
+    assert len(told.trace) < len(untold.trace)
+    assert told.trace[2].point.score > untold.trace[2].point.score

@@ -7,7 +7,9 @@ fewer of them, because with few hyperparameters it can afford to remember all re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -36,7 +38,8 @@ _NEARLY = 100.0
 #: Up to so many hyperparameters the curvature is a matrix; for more it stays a sum of a few products.
 _DENSE = 200
 
-Pair = tuple[Array, Array]
+#: Moves, with the fall of the gradient along each.
+Pairs = tuple[tuple[Array, Array], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,7 @@ class NewtonState:
 
     space: Space
     point: Point
-    pairs: tuple[Pair, ...]
+    pairs: Pairs
     stretch: float
     direction: Array
     length: float = 1.0
@@ -75,6 +78,9 @@ class QuasiNewton(Search[NewtonState]):
         Number of moves from which the curvature is learnt.
     trials : int
         So many points are tried along one arc before the search forgets the curvature, or gives up.
+    learnt : tuple of pairs
+        Moves and falls of the gradient from the :func:`pairs_of` an earlier search near by, which
+        show the curvature before the first step.
     """
 
     name: ClassVar[str] = "quasi-newton"
@@ -88,9 +94,10 @@ class QuasiNewton(Search[NewtonState]):
     moves: int = 5
     memory: int = 50
     trials: int = 12
+    learnt: Pairs = ()
 
     def init(self, space: Space, start: Point) -> NewtonState:
-        return self._at(space, start, (), 1.0)
+        return self._at(space, start, self.learnt[-self.memory :], 1.0)
 
     def propose(self, state: NewtonState, rng: np.random.Generator) -> Array:
         return state.space.clip(state.point.position + state.length * state.direction)
@@ -120,7 +127,7 @@ class QuasiNewton(Search[NewtonState]):
         """Return the state at the better ``point``, with what its gradient says about the curvature."""
         fall = _gradient(state.point) - _gradient(point)
         pairs, stretch = state.pairs, state.stretch * _STRETCH
-        if move @ fall > _CURVED * np.linalg.norm(move) * np.linalg.norm(fall):
+        if _is_curved(move, fall):
             pairs, stretch = (*pairs, (move, fall))[-self.memory :], 1.0
         past_scores = (*state.past_scores, state.point.score)[-self.moves :]
         return replace(self._at(state.space, point, pairs, stretch), past_scores=past_scores)
@@ -137,7 +144,7 @@ class QuasiNewton(Search[NewtonState]):
             factor = float(np.clip(0.5 * expected / lost, _SHORTEST, _LONGEST)) if lost > 0 else _LONGEST
         return replace(state, length=factor * state.length, trials=state.trials + 1)
 
-    def _at(self, space: Space, point: Point, pairs: tuple[Pair, ...], stretch: float) -> NewtonState:
+    def _at(self, space: Space, point: Point, pairs: Pairs, stretch: float) -> NewtonState:
         """Return the state that begins a new arc: the Newton step of all that no bound holds, cut if it is long."""
         gradient = space.projected(point.position, _gradient(point))
         free = gradient != 0.0
@@ -155,7 +162,13 @@ class QuasiNewton(Search[NewtonState]):
         return NewtonState(space, point, pairs, stretch, direction)
 
 
-def newton_step(pairs: tuple[Pair, ...], gradient: Array, free: npt.NDArray[np.bool_]) -> Array:
+def pairs_of(path: Sequence[Point]) -> Pairs:
+    """Return those moves along a path that say something about the curvature."""
+    pairs = [(b.position - a.position, _gradient(a) - _gradient(b)) for a, b in pairwise(path)]
+    return tuple(pair for pair in pairs if _is_curved(*pair))
+
+
+def newton_step(pairs: Pairs, gradient: Array, free: npt.NDArray[np.bool_]) -> Array:
     """Return B⁻¹g for the free entries, B the block of :func:`curvature` that belongs to them."""
     if len(gradient) <= _DENSE:
         return cho_solve(cho_factor(curvature(pairs)[np.ix_(free, free)]), gradient[free])
@@ -169,7 +182,7 @@ def newton_step(pairs: tuple[Pair, ...], gradient: Array, free: npt.NDArray[np.b
     return step
 
 
-def curvature(pairs: tuple[Pair, ...]) -> Array:
+def curvature(pairs: Pairs) -> Array:
     """Return the BFGS approximation of minus the Hessian from moves and the fall of the gradient along each.
 
     Directions that no move has tried are taken for as flat as the flattest move, by the scale y·y/s·y that
@@ -179,7 +192,7 @@ def curvature(pairs: tuple[Pair, ...]) -> Array:
     return flat * np.eye(ups.shape[1]) + ups.T @ ups - downs.T @ downs
 
 
-def _factors(pairs: tuple[Pair, ...]) -> tuple[float, Array, Array]:
+def _factors(pairs: Pairs) -> tuple[float, Array, Array]:
     """Return β, U and D with B = βI + UᵀU - DᵀD: a row of U and one of D for each move."""
     flat = min(float(y @ y) / float(s @ y) for s, y in pairs)
     ups, downs = np.empty((2, len(pairs), len(pairs[0][0])))
@@ -189,6 +202,10 @@ def _factors(pairs: tuple[Pair, ...]) -> tuple[float, Array, Array]:
             raise np.linalg.LinAlgError("not positive definite")
         ups[k], downs[k] = y / np.sqrt(s @ y), pull / np.sqrt(s @ pull)
     return flat, ups, downs
+
+
+def _is_curved(move: Array, fall: Array) -> bool:
+    return bool(move @ fall > _CURVED * np.linalg.norm(move) * np.linalg.norm(fall))
 
 
 def _gradient(point: Point) -> Array:

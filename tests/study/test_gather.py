@@ -37,15 +37,22 @@ def test_failed_trials_are_kept_apart(tmp_path):
 
 def test_the_correlation_is_spearmans(rng):
     score, error = rng.normal(size=30), rng.integers(0, 5, size=30).astype(float)
-    found = path_facts({"score": score.tolist(), "test_error": error.tolist()})
+    evaluations = [float(number) for number in range(1, 31)]
+    found = path_facts({"score": score.tolist(), "test_error": error.tolist(), "evaluation": evaluations})
     assert found["score_error_correlation"] == pytest.approx(spearmanr(score, error).statistic)
 
 
+def test_errors_long_before_the_end():
+    path = {"evaluation": [1.0, 20.0, 50.0, 101.0, 1000.0], "test_error": [0.5, 0.4, 0.3, 0.2, 0.1], "score": [0.0] * 5}
+    assert path_facts(path) == {"error_after_2": 0.4, "error_after_5": 0.3, "error_after_10": 0.3}
+
+
 def test_paths_without_a_correlation():
+    path = {"score": [1.0, 2.0, 3.0], "evaluation": [1.0, 2.0, 3.0]}
     assert path_facts(None) == {}
-    assert path_facts({"score": [1.0, 2.0, 3.0]}) == {}
-    assert path_facts({"score": [1.0, 2.0, 3.0], "test_error": [0.1] * 3}) == {}
-    assert path_facts({"score": [np.nan] * 3, "test_error": [0.1, 0.2, 0.3]}) == {}
+    assert path_facts(path) == {}
+    assert "score_error_correlation" not in path_facts({**path, "test_error": [0.1] * 3})
+    assert path_facts({**path, "score": [np.nan] * 3, "test_error": [0.1, 0.2, 0.3]}) == {}
 
 
 def test_rows_through_a_file(tmp_path):

@@ -17,10 +17,13 @@ from marginwise.study.declare import Effort
 from marginwise.study.methods import load_data
 from marginwise.study.optima import Scan, scan_optima
 from marginwise.study.store import Store, TrialRow
-from marginwise.study.summary import Trials, ending
+from marginwise.study.summary import EARLY, Trials, ending
 
 #: Significant digits of numbers in the file of trials: more than any table shows.
 _DIGITS = 6
+
+#: Columns of a path that facts are taken from.
+_COLUMNS = {"score", "test_error", "evaluation"}
 
 _NUMBERS = ("seconds", "criterion_value", "test_error", "posterior_error", "log_loss", "oracle_error", "early_error")
 _FIELDS = ("dataset", "method", "number", "seed", "status", "error_name", "message", "evaluations", *_NUMBERS)
@@ -49,15 +52,26 @@ def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
 
 
 def path_facts(trace: dict[str, list[float]] | None) -> dict[str, float]:
-    """Return what a path tells in a number: Spearman's correlation of the criterion's score with the test error."""
-    if trace is None or "test_error" not in trace or "score" not in trace:
+    """Return what a path tells in a few numbers.
+
+    They are Spearman's correlation of the criterion's score with the test error, and the test error after the first
+    few percent of the evaluations.
+    """
+    if trace is None or not trace.keys() >= _COLUMNS:
         return {}
-    score, error = np.array(trace["score"]), np.array(trace["test_error"])
+    score, error, evaluation = (np.array(trace[name]) for name in ("score", "test_error", "evaluation"))
     known = np.isfinite(score) & np.isfinite(error)
-    by_score, by_error = _ranks(score[known]), _ranks(error[known])
-    if known.sum() < 3 or np.ptp(by_score) == 0 or np.ptp(by_error) == 0:
+    if known.sum() < 3:
         return {}
-    return {"score_error_correlation": float(np.corrcoef(by_score, by_error)[0, 1])}
+    score, error, evaluation = score[known], error[known], evaluation[known]
+    places = np.searchsorted(evaluation, np.array(EARLY) / 100 * evaluation[-1], side="right")
+    facts = {
+        f"error_after_{share}": float(error[max(place - 1, 0)]) for share, place in zip(EARLY, places, strict=True)
+    }
+    by_score, by_error = _ranks(score), _ranks(error)
+    if np.ptp(by_score) > 0 and np.ptp(by_error) > 0:
+        facts["score_error_correlation"] = float(np.corrcoef(by_score, by_error)[0, 1])
+    return facts
 
 
 def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -15,7 +15,7 @@ from marginwise.study.claims import FAILS, HOLDS, IN_PART, UNTESTED, Claim, Find
 from marginwise.study.declare import PAPER_TRIALS
 from marginwise.study.figures import Drawing, Histograms, Methods
 from marginwise.study.optima import Scans, Spread
-from marginwise.study.summary import Comparison, Trials, compare_means
+from marginwise.study.summary import EARLY, Comparison, Trials, compare_means
 from marginwise.study.table import Table
 
 CLAIMS: tuple[Claim, ...] = (*claims_on_searches.CLAIMS, *claims_on_errors.CLAIMS)
@@ -179,6 +179,8 @@ def _known(trials: Trials, cell: Comparison) -> str:
     oracle = trials.sample(cell.dataset, cell.column.method, "oracle_error")
     if cell.column.field == "test_error" and oracle.mean is not None:
         parts.append(f"Least along the path: {oracle.mean:.1f} %.")
+    if early := _early(trials, cell):
+        parts.append(early)
     if at_bounds := trials.at_bounds(cell.dataset, cell.column.method):
         parts.append(f"Some hyperparameter is at a bound in {at_bounds} of {ours.n} trials.")
     endings = trials.endings(cell.dataset, cell.column.method).most_common(2)
@@ -188,6 +190,19 @@ def _known(trials: Trials, cell: Comparison) -> str:
     if cell.column in paper.SIMPLE and newton.mean is not None:
         parts.append(f"The same criterion by quasi-Newton: {newton.mean:.1f} %.")
     return " ".join(parts)
+
+
+def _early(trials: Trials, cell: Comparison) -> str:
+    """Say what the test error of a walk was long before it ended: where the paper's ended is not known."""
+    if cell.column not in paper.SIMPLE:
+        return ""
+    found = []
+    for share in EARLY:
+        name = f"error_after_{share}"
+        errors = [row.extra[name] for row in trials.done(cell.dataset, cell.column.method) if name in row.extra]
+        if errors:
+            found.append(f"{100 * np.mean(errors):.1f} % after {share}")
+    return f"Along the walk: {', '.join(found)} percent of its evaluations." if found else ""
 
 
 def separation(findings: Findings) -> Section:

@@ -15,6 +15,9 @@ from marginwise.study import paper
 from marginwise.study.paper import Column
 from marginwise.study.store import TrialRow
 
+#: Percent of a path's evaluations after which its test error is reported: long before it ends.
+EARLY = (2, 5, 10)
+
 #: So near to the logarithm of a bound a hyperparameter is at it: numbers are stored with six digits.
 _AT_BOUND = 1e-4
 

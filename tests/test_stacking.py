@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import zoo
+from marginwise import stacking
 from marginwise.criteria import as_criterion
 from marginwise.priors import Prior
 from marginwise.problem import as_problem
@@ -67,6 +68,27 @@ def test_few_relevant_inputs_give_freedom_and_many_do_not():
     for stack in (free, even):
         assert sum(c.weight for c in stack.components) == pytest.approx(1.0)
         assert ((stack.held_out > 0) & (stack.held_out < 1)).all()
+
+
+def test_many_rows_are_given_the_most_freedom_first(monkeypatch):
+    """And less only if that gains nothing; searches begin on a part of the rows."""
+    monkeypatch.setattr(stacking, "_FIRST_ROWS", 120)
+    X = np.random.default_rng(5).normal(size=(240, 6))
+    few = as_problem(X, np.where(np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] > 0, 1.0, -1.0))
+    tried = []
+    plain = stacking._fold
+
+    def watched(inside, outside, criterion, prior, start):
+        tried.append(None if prior is None else prior.spread)
+        return plain(inside, outside, criterion, prior, start)
+
+    monkeypatch.setattr(stacking, "_fold", watched)
+    stack = climb(few, as_criterion("ep-loo"), prior=Prior(), seed=1)
+    assert tried == [None] * 4 + [1.0] * 2 + [None] * 2
+    assert stack.components[-1].spread == 1.0
+    tried.clear()
+    climb(zoo.twonorm(240), as_criterion("ep-loo"), prior=Prior(), seed=1)
+    assert tried[:8] == [None] * 4 + [1.0] * 2 + [0.3] * 2
 
 
 def test_the_result_does_not_depend_on_the_number_of_workers():

@@ -6,6 +6,7 @@ first folds ends the climb before the others are tried. The predictions of the r
 weights under which the examples left out were most probable (stacking: Wolpert 1992).
 
 Where rows are many, the searches begin on random parts of them, and those of the first folds serve the others as well.
+So many examples can tell length scales apart: the most freedom is tried first, and less only if it gains nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _PROBES = 2
 
 #: Evaluations of a search on a fold, and of the last one on all examples from the mean of what the folds found; fewer
 #: where rows are many, because each costs more and the search begins nearer to its end.
-_FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 6), (8, 3)
+_FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def climb(
     n_jobs: int | None = None,
     **options: Any,
 ) -> Stack:
-    """Tune with one length scale, then with more and more freedom while the folds gain by it; stack the rungs."""
+    """Tune with one length scale, then with as much freedom as the folds gain by; stack the rungs."""
     part = _part(problem, _FIRST_ROWS, np.random.default_rng([seed, n_folds]))
     shared = tune(
         part.X,
@@ -131,9 +132,10 @@ def climb(
     if n_folds < 2:
         return Stack((Component(1.0, 0.0, last(0.0, [begun])),), None)
     folds = _Folds.draw(problem, n_folds, np.random.default_rng(seed))
-    rungs = (0.0, *spreads) if problem.X.shape[1] > 1 else (0.0,)
-    columns: list[Array] = []
-    with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * len(rungs)) as count:
+    many = part is not problem
+    order = tuple(spreads)[:: -1 if many else 1] if problem.X.shape[1] > 1 else ()
+    rungs, columns = [0.0], []
+    with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
 
         def judge(numbers: range, starts: list[_Judged], under: Prior | None) -> list[_Judged]:
             results = parallel(delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k]) for k in numbers)
@@ -141,27 +143,30 @@ def climb(
             return list(results)
 
         columns.append(_column(judge(range(n_folds), found[0], None)))
-        for spread in rungs[1:]:
+        for spread in order:
             under = replace(prior, spread=spread)
             judged = judge(range(_PROBES), found[-1], under)
-            if not folds.gain(judged, columns[-1]) > 0.0:
+            gained = folds.gain(judged, columns[-1]) > 0.0
+            if gained:
+                if many:
+                    mean = replace(judged[0], hyperparameters=_mean(judged))
+                    judged += judge(range(_PROBES, n_folds), [mean] * n_folds, None)
+                else:
+                    judged += judge(range(_PROBES, n_folds), found[-1], under)
+                gained = folds.gain(judged, columns[-1]) > 0.0
+            if gained:
+                rungs.append(spread)
+                found.append(judged)
+                columns.append(_column(judged))
+            if gained == many:  # up while it helps, or down until it does
                 break
-            if part is problem:
-                judged += judge(range(_PROBES, n_folds), found[-1], under)
-            else:
-                mean = replace(judged[0], hyperparameters=_mean(judged))
-                judged += judge(range(_PROBES, n_folds), [mean] * n_folds, None)
-            if not folds.gain(judged, columns[-1]) > 0.0:
-                break
-            found.append(judged)
-            columns.append(_column(judged))
     table = np.column_stack(columns)
     weights = stacking_weights(table, folds.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
     components = tuple(
         Component(float(weight), spread, last(spread, judged))
-        for spread, weight, judged in zip(rungs, weights, found, strict=False)
+        for spread, weight, judged in zip(rungs, weights, found, strict=True)
         if weight > 0
     )
     return Stack(components, folds.average(table @ weights))

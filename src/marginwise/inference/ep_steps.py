@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 _EPSILON = float(np.finfo(float).eps)
 
 #: Rounds in which the means are relaxed before all sites are updated, and the error at which they are.
-_ROUNDS, _RELAXED = 8, 0.05
+_ROUNDS, _RELAXED = 8, 0.002
 
 #: Smallest part of a step that is tried.
 _SHORTEST = 0.05

@@ -16,19 +16,35 @@ _DEPTH = 5
 _FACTOR = 3.0
 
 
+#: Error of the means below which updates are mixed, at first and at least, and the factor between.
+_RELAXED, _LEAST_RELAXED, _MORE = 0.05, 0.002, 0.2
+
+
 class Mixer:
     """Looks back on the last updates for the combination of them that would have changed the sites least.
 
     When that makes matters worse, it begins anew and takes half of each update: then sites can't run in circles.
+
+    Attributes
+    ----------
+    relaxed : float
+        Root mean square error of the means, in standard deviations, below which updates may be mixed. Where the
+        updates of many sites add up, as with very few of one label, it takes a smaller one.
     """
 
     def __init__(self) -> None:
+        self.relaxed = _RELAXED
         self._sites: list[Array] = []
         self._changes: list[Array] = []
         self._merit, self._part = np.inf, 1.0
 
-    def forget(self) -> None:
-        """Begin anew: the next sites have little to do with the last ones."""
+    def interrupt(self) -> None:
+        """Begin anew after the means are relaxed; if mixed updates led astray, relax them further from now on."""
+        if self._sites:
+            self.relaxed = max(_MORE * self.relaxed, _LEAST_RELAXED)
+        self._forget()
+
+    def _forget(self) -> None:
         self._sites.clear()
         self._changes.clear()
         self._merit = np.inf
@@ -39,7 +55,7 @@ class Mixer:
         Changes are weighed in units of the Gaussian's ``variance`` and standard deviations; ``merit`` is their size.
         """
         if merit > self._merit:
-            self.forget()
+            self._forget()
             self._part = 0.5
         self._merit = merit
         unit = np.concatenate([variance, np.sqrt(variance)])

@@ -22,8 +22,8 @@ Array = npt.NDArray[np.float64]
 
 _EPSILON = float(np.finfo(float).eps)
 
-#: Rounds in which the means are relaxed before all sites are updated, and the error at which they are.
-_ROUNDS, _RELAXED = 8, 0.002
+#: Rounds in which the means are relaxed before all sites are updated.
+_ROUNDS = 8
 
 #: Smallest part of a step that is tried.
 _SHORTEST = 0.05
@@ -92,8 +92,8 @@ class Moves:
             raise InvalidInputError("gram", "without a positive diagonal", "a covariance matrix")
         return point
 
-    def all_at_once(self, point: Point, mixer: Mixer | None = None) -> Point | None:
-        """Return the point after an update of all sites from the same cavities, mixed with earlier ones if asked for.
+    def all_at_once(self, point: Point, mixer: Mixer) -> Point | None:
+        """Return the point after an update of all sites from the same cavities, mixed with earlier ones.
 
         Each site corrects the mean as if it were the only one, and n corrections at once can lead far beyond. So the
         means are relaxed first, at fixed cavity variances v: b = K⁻¹μ solves b = ∂ln Z/∂m at m = (K - v)b, and
@@ -102,13 +102,12 @@ class Moves:
         v, b, matched = point.gaussian.cavity_variance, point.gaussian.dual_mean, point.matched
         scale = np.sqrt(v)
         error = _root_mean_square(scale * (point.tilted.slope - b))
-        if mixer is not None:
-            if error < _RELAXED:
-                sites = Sites(point.gaussian.tau, point.gaussian.nu)
-                return self.point(*mixer.mix(sites, matched, point.gaussian.variance, point.merit))
-            mixer.forget()
+        if error < mixer.relaxed:
+            sites = Sites(point.gaussian.tau, point.gaussian.nu)
+            return self.point(*mixer.mix(sites, matched, point.gaussian.variance, point.merit))
+        mixer.interrupt()
         for _ in range(_ROUNDS):
-            if error < _RELAXED:
+            if error < mixer.relaxed:
                 break
             step = self.covariance.dual_mean(*matched) - b
             part, previous = 2.0, error

@@ -27,6 +27,7 @@ from marginwise.criteria import criterion_class, criterion_names
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._binary import BinaryModel, Member
+from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
@@ -56,6 +57,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
     BinaryModel,
+    Calibration,
     Hyperparameters,
     Member,
     Precision,

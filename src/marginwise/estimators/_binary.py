@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import log_expit, logsumexp
 
 from marginwise import kernel
+from marginwise.estimators._calibration import Calibration
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
@@ -78,6 +79,8 @@ class BinaryModel:
         What a user should know of the searches and approximations.
     svm_points : array of shape (m, d) or None
         The points that the SVM's latent function is a sum over, where these are not its support vectors.
+    calibration : Calibration or None
+        What sets the log-odds of the posterior right, where examples are many. ``held_out`` is set right already.
     """
 
     X: Array
@@ -90,6 +93,7 @@ class BinaryModel:
     held_out: Array
     warnings: tuple[str, ...]
     svm_points: Array | None = None
+    calibration: Calibration | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: posteriors hold n×n matrices, and are there again when they are asked for."""
@@ -146,10 +150,11 @@ class BinaryModel:
             return self.main.hyperparameters.C * (self.slack.loss(-latent) - self.slack.loss(latent))
         log_q = self._each(lambda predictor: predictor.log_label_probability(X))
         odds = log_q[:, :, 1] - log_q[:, :, 0]
-        if len(odds) == 1:
-            return odds[0]
-        weights = self.weights[:, None]
-        return logsumexp(log_expit(odds), axis=0, b=weights) - logsumexp(log_expit(-odds), axis=0, b=weights)
+        mixed = odds[0]
+        if len(odds) > 1:
+            weights = self.weights[:, None]
+            mixed = logsumexp(log_expit(odds), axis=0, b=weights) - logsumexp(log_expit(-odds), axis=0, b=weights)
+        return mixed if self.calibration is None else self.calibration(mixed)
 
     def decision(self, X: Array, predictor: str) -> Array:
         """Return the log-odds of label +1, or the latent function of the main member's SVM."""

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from marginwise.criteria import Criterion
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
+from marginwise.estimators._calibration import ENOUGH, calibration
 from marginwise.estimators._scale import EXACT, POLISHING, Scale
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep_gradient import leave_one_out
@@ -169,6 +170,8 @@ def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) 
     own = stack.held_out
     if own is None:
         own = np.sum([part.member.weight * part.leave_one_out for part in parts], axis=0)
+    held_out = np.where(problem.y > 0, own, 1.0 - own)
+    corrected = calibration(held_out, problem.y, problem.weights) if problem.n > ENOUGH else None
     # Sites belong to all rows; inducing inputs speak for themselves.
     held = problem if points is None else sample
     return BinaryModel(
@@ -177,7 +180,7 @@ def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) 
         tuple(part.member for part in parts),
         solution.support,
         coefficients,
-        np.where(problem.y > 0, own, 1.0 - own),
+        held_out if corrected is None else corrected.of_probability(held_out),
         advice(
             [component.tuning for component in stack.components],
             [*(part.status for part in parts), solution.status],
@@ -185,6 +188,7 @@ def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) 
             recipe.options.get("max_evaluations"),
         ),
         points,
+        corrected,
     )
 
 

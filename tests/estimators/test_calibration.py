@@ -1,0 +1,79 @@
+"""Log-odds set right by the examples left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from marginwise import TunedSVC, load_model, save_model
+from marginwise.estimators._calibration import calibration
+
+
+def labels(probability, rng):
+    return np.where(rng.random(len(probability)) < probability, 1.0, -1.0)
+
+
+def test_wrong_probabilities_are_set_right(rng):
+    """The truth is a straight line in the log-odds, and so are the corrections between knots."""
+    odds = rng.normal(size=40_000)
+    truth = expit(2 * odds - 0.5)
+    found = calibration(expit(odds), labels(truth, rng), np.ones(len(odds)))
+    np.testing.assert_allclose(found.of_probability(expit(odds)), truth, atol=0.05)
+    assert np.abs(found.of_probability(expit(odds)) - truth).mean() < 0.01
+
+
+def test_right_probabilities_stay(rng):
+    odds = 2 * rng.normal(size=40_000)
+    found = calibration(expit(odds), labels(expit(odds), rng), np.ones(len(odds)))
+    np.testing.assert_allclose(found.of_probability(expit(odds)), expit(odds), atol=0.03)
+
+
+def test_order_is_kept_and_the_ends_are_shifted(rng):
+    odds = rng.normal(size=500)
+    found = calibration(expit(odds), labels(np.full(500, 0.5), rng), np.ones(500))
+    grid = np.linspace(-30, 30, 1001)
+    assert (np.diff(found(grid)) >= 0).all()
+    assert found(np.array([25.0]))[0] - found(np.array([24.0]))[0] == pytest.approx(1.0)
+
+
+def test_weights_are_repetitions(rng):
+    odds, counts = rng.normal(size=300), rng.integers(1, 4, size=300)
+    y = labels(expit(odds), rng)
+    weighted = calibration(expit(odds), y, counts.astype(float))
+    repeated = calibration(expit(np.repeat(odds, counts)), np.repeat(y, counts), np.ones(counts.sum()))
+    grid = np.linspace(-3, 3, 50)
+    np.testing.assert_allclose(weighted(grid), repeated(grid), atol=0.1)  # a row may lie across two groups
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.5])
+def test_degenerate_probabilities(value):
+    y = np.where(np.arange(100) < 1, 1.0, -1.0)
+    found = calibration(np.full(100, value), y, np.ones(100))
+    assert np.isfinite(found(logit(np.array([1e-9, 0.5, 1 - 1e-9])))).all()
+
+
+def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
+    """The noise here is a constant share of wrong labels, which no slack penalty looks like."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 2))
+    clean = np.where(X[:, 0] + X[:, 1] ** 2 > 1, 1, 0)
+    y = np.where(rng.random(6000) < 0.2, 1 - clean, clean)
+    train, test = slice(0, 2000), slice(2000, 6000)
+    model = TunedSVC(freedom=0, rank=40, subset=500, random_state=0).fit(X[train], y[train])
+    (binary,) = model.models_
+    assert binary.calibration is not None
+    probability = model.predict_proba(X[test])
+    raw = expit(np.interp(model.decision_function(X[test]), binary.calibration.corrected, binary.calibration.odds))
+
+    def loss(positive):
+        return -np.mean(np.log(np.where(y[test] == 1, positive, 1 - positive)))
+
+    assert loss(probability[:, 1]) < loss(raw)
+    assert model.loo_log_loss_ == pytest.approx(loss(probability[:, 1]), abs=0.03)
+    np.testing.assert_array_equal(model.predict(X[test]), probability.argmax(axis=1))
+    np.testing.assert_array_equal(model.decision_function(X[test]) > 0, probability[:, 1] > 0.5)
+    save_model(model, tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops")
+    np.testing.assert_allclose(again.predict_proba(X[:9]), model.predict_proba(X[:9]))
+    assert TunedSVC(freedom=0, random_state=0).fit(X[:100], y[:100]).models_[0].calibration is None

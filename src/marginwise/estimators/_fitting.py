@@ -31,7 +31,8 @@ from marginwise.tuning import Tuning, tune
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-#: Below this many rows BLAS runs in one thread: matrices are so small that threads only wait for each other.
+#: Below this many rows BLAS runs in one thread, and so it does while tuning with a limited rank: matrices are so small
+#: that threads only wait for each other.
 _FEW_ROWS = 1000
 
 
@@ -119,6 +120,11 @@ def _fit(problem: Problem, sample: Problem, recipe: Recipe, n_jobs: int | None) 
 
 
 def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
+    with threadpool_limits(None if recipe.scale.rank is None else 1, user_api="blas"):
+        return _climbed(problem, recipe, n_jobs, options)
+
+
+def _climbed(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
     prior, criterion, seed = recipe.prior, recipe.criterion, recipe.seed
     rows = problem
     # k-means does not depend on a length scale that all inputs share.

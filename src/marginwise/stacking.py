@@ -124,13 +124,14 @@ def climb(
     begun = _Judged(np.empty(0), shared.hyperparameters, _learnt(criterion, shared))
     found = [[begun] * n_folds]
 
-    def last(spread: float, judged: list[_Judged]) -> Tuning:
-        if spread == 0 and part is problem:
-            return shared
-        return _last_search(problem, criterion, prior, spread, judged, options)
+    def last(weight: float, spread: float, judged: list[_Judged]) -> Component:
+        """Search on all examples, unless that was done or is for a rung that is not the main one."""
+        done = spread == 0 and (part is problem or weight < 0.5)
+        tuning = shared if done else _last_search(problem, criterion, prior, spread, judged, options)
+        return Component(weight, spread, tuning)
 
     if n_folds < 2:
-        return Stack((Component(1.0, 0.0, last(0.0, [begun])),), None)
+        return Stack((last(1.0, 0.0, [begun]),), None)
     folds = _Folds.draw(problem, n_folds, np.random.default_rng(seed))
     many = part is not problem
     order = tuple(spreads)[:: -1 if many else 1] if problem.X.shape[1] > 1 else ()
@@ -165,7 +166,7 @@ def climb(
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
     components = tuple(
-        Component(float(weight), spread, last(spread, judged))
+        last(float(weight), spread, judged)
         for spread, weight, judged in zip(rungs, weights, found, strict=True)
         if weight > 0
     )

@@ -45,7 +45,7 @@ def pima(n_starts):
     """Print where walks with quadratic slack end that do not begin at the paper's start."""
     data = load_benchmark("pima")
     judge = Judge.of(data, as_slack("quadratic"))
-    print("start", "evidence", "test error", "C k0", "koff", sep="\t")
+    print("start", "evidence", "test error", "k0", "koff", sep="\t")
     for seed in range(n_starts):
         start = random_start(data.n_inputs, np.random.default_rng(seed))
         tuning = tune(

@@ -91,6 +91,22 @@ def test_many_rows_are_given_the_most_freedom_first(monkeypatch):
     assert tried[:8] == [None] * 4 + [1.0] * 2 + [0.3] * 2
 
 
+def test_a_search_that_was_asked_for_is_kept(monkeypatch):
+    """Also where an earlier one has learnt no curvature."""
+    asked = []
+    plain = stacking.tune
+    monkeypatch.setattr(stacking, "_FIRST_ROWS", 30)
+    monkeypatch.setattr(stacking, "_learnt", lambda criterion, tuning: ())
+
+    def watched(X, *arguments, **options):
+        asked.append((len(X), options.get("search")))
+        return plain(X, *arguments, **options)
+
+    monkeypatch.setattr(stacking, "tune", watched)
+    climb(zoo.blobs(60, 1), as_criterion("ep-loo"), prior=Prior(), search="quasi-newton")
+    assert asked == [(30, "quasi-newton"), (60, "quasi-newton")]
+
+
 def test_the_result_does_not_depend_on_the_number_of_workers():
     problem = zoo.blobs(60, 3)
     one, two = (climb(problem, as_criterion("ep-loo"), prior=Prior(), seed=3, n_jobs=n) for n in (1, 2))

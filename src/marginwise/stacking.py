@@ -149,11 +149,9 @@ def climb(
             judged = judge(range(_PROBES), found[-1], under)
             gained = folds.gain(judged, columns[-1]) > 0.0
             if gained:
-                if many:
-                    mean = replace(judged[0], hyperparameters=_mean(judged))
-                    judged += judge(range(_PROBES, n_folds), [mean] * n_folds, None)
-                else:
-                    judged += judge(range(_PROBES, n_folds), found[-1], under)
+                mean = replace(judged[0], hyperparameters=_mean(judged))
+                others = ([mean] * n_folds, None) if many else (found[-1], under)
+                judged += judge(range(_PROBES, n_folds), *others)
                 gained = folds.gain(judged, columns[-1]) > 0.0
             if gained:
                 rungs.append(spread)
@@ -282,7 +280,7 @@ def _last_search(
 ) -> Tuning:
     """Search on all examples from the mean of what was found on parts of them."""
     options = {**options, "restarts": 0, "max_evaluations": _LAST_EVALUATIONS[problem.n > _FIRST_ROWS]}
-    if options.get("search", "auto") in ("auto", QuasiNewton.name):
+    if judged[0].learnt and options.get("search", "auto") in ("auto", QuasiNewton.name):
         options["search"] = _going_on(judged[0].learnt)
     return tune(
         problem.X,

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 import toys
 from marginwise.criteria import as_criterion
 from marginwise.criteria.contract import Criterion
+from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -184,3 +185,9 @@ def test_an_earlier_search_shows_the_curvature() -> None:
     assert told.score == pytest.approx(untold.score, abs=1e-5)
     assert len(told.trace) < len(untold.trace)
     assert told.trace[2].point.score > untold.trace[2].point.score
+
+
+def test_curvature_of_another_space_is_refused() -> None:
+    pair = (np.ones(2), np.ones(2))
+    with pytest.raises(InvalidInputError, match="6 free hyperparameters"):
+        climb(Objective(toys.Hill(), blobs(20, 3), SPACE, None), QuasiNewton(learnt=(pair,)))

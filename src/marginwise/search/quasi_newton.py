@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
+from marginwise.errors import InvalidInputError
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
 
@@ -79,8 +80,7 @@ class QuasiNewton(Search[NewtonState]):
     trials : int
         So many points are tried along one arc before the search forgets the curvature, or gives up.
     learnt : tuple of pairs
-        Moves and falls of the gradient from the :func:`pairs_of` an earlier search near by, which
-        show the curvature before the first step.
+        What an earlier search near by has learnt of the curvature: the :func:`pairs_of` its path.
     """
 
     name: ClassVar[str] = "quasi-newton"
@@ -97,6 +97,8 @@ class QuasiNewton(Search[NewtonState]):
     learnt: Pairs = ()
 
     def init(self, space: Space, start: Point) -> NewtonState:
+        if any(len(move) != space.size for move, _ in self.learnt):
+            raise InvalidInputError("learnt", "of another size", f"moves of {space.size} free hyperparameters")
         return self._at(space, start, self.learnt[-self.memory :], 1.0)
 
     def propose(self, state: NewtonState, rng: np.random.Generator) -> Array:

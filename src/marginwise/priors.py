@@ -7,18 +7,21 @@ A search that maximises a criterion over many length scales over-fits at the lev
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.hyperparameters import Hyperparameters, paper_start
+from marginwise.kernels import Hyperparameter, Normal
+from marginwise.kernels.constant import KOFF_LAW
+from marginwise.kernels.rbf import K0_LAW
+from marginwise.model import Model
 
-Vector = npt.NDArray[np.float64]
-
-#: Mean and standard deviation of a normal law.
-Normal = tuple[float, float]
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Prior:
         s in ln l_a = ln l + δ_a, δ_a ~ N(0, s²): from one shared length scale (s → 0) to free ones (s → ∞).
         None gives each ln l_a the normal law of ``length_scale`` by itself, without a shared part.
         A kernel with one length scale has no δ_a, and its ln l has the law of ``length_scale`` whatever s.
+    laws : dict of (mean, standard deviation), optional
+        Laws of other hyperparameters by their names, in the place of those that their kernels come with.
 
     Examples
     --------
@@ -46,14 +51,15 @@ class Prior:
     """
 
     C: Normal = (0.0, 1.0)
-    k0: Normal = (math.log(3.0), 1.5)
-    koff: Normal = (math.log(0.3), 2.0)
+    k0: Normal = K0_LAW
+    koff: Normal = KOFF_LAW
     length_scale: Normal | None = None
     spread: float | None = 0.3
+    laws: Mapping[str, Normal] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("C", "k0", "koff", "length_scale"):
-            law = getattr(self, name)
+        named = {name: getattr(self, name) for name in ("C", "k0", "koff", "length_scale")} | dict(self.laws or {})
+        for name, law in named.items():
             if law is not None and not (len(law) == 2 and math.isfinite(law[0]) and law[1] > 0):
                 raise InvalidInputError(name, law, "a finite mean and a positive standard deviation")
         if self.spread is not None and not self.spread > 0:
@@ -64,41 +70,49 @@ class Prior:
             )
 
     def mean(self, n_inputs: int, *, isotropic: bool = False) -> Hyperparameters:
-        """Return the hyperparameters at which the prior is largest, a good start for a search."""
-        centre = self._length_scale(n_inputs)[0]
-        logs = [self.C[0], self.k0[0], self.koff[0], *[centre] * (1 if isotropic else n_inputs)]
-        return Hyperparameters.from_vector(logs)
+        """Return the hyperparameters of the paper's model at which the prior is largest."""
+        return self.mean_of(paper_start(n_inputs, isotropic=isotropic), n_inputs)
 
-    def log_density(self, hyperparameters: Hyperparameters, n_inputs: int) -> tuple[float, Vector]:
+    def mean_of(self, model: AnyModel, n_inputs: int) -> AnyModel:
+        """Return the model of this form at which the prior is largest, a good start for a search."""
+        return model.with_vector(self._laws(model, n_inputs)[0])
+
+    def log_density(self, model: Model, n_inputs: int) -> tuple[float, Array]:
         """Return the logarithm of the density relative to its largest value, and its gradient.
 
         Relative, so that it is 0 at the mean and stays finite in both limits of ``spread``. The gradient is
-        in the order of ``Hyperparameters.to_vector``.
+        in the order of ``Model.to_vector``.
         """
-        logs = hyperparameters.to_vector()
-        means, deviations = np.array([self.C, self.k0, self.koff]).T
-        pull = (means - logs[:3]) / deviations**2
-        value = 0.5 * float(pull @ (logs[:3] - means))
-        length_value, length_pull = self._length_scales(logs[3:], n_inputs)
-        return value + length_value, np.concatenate([pull, length_pull])
-
-    def _length_scales(self, logs: Vector, n_inputs: int) -> tuple[float, Vector]:
-        """Return log density and gradient of the length scales' part.
-
-        With r_a = ln l_a - μ, r̄ their mean and ln l ~ N(μ, σ²), integrating ln l out leaves r ~ N(0, s²I +
-        σ²11ᵀ):
-            -½ [Σ_a (r_a - r̄)²/s² + d r̄²/(s² + dσ²)].
-        Setting ln l to its best value instead (profiling) gives the same function, because everything is
-        normal. s → 0 leaves r̄²/σ², the law of one shared length scale; s → ∞ leaves nothing.
-        """
-        mean, deviation = self._length_scale(n_inputs)
-        r = logs - mean
-        if self.spread is None or len(logs) == 1:
-            pull = -r / deviation**2
-        else:
-            d, s2, average = len(r), self.spread**2, r.mean()
-            pull = -(r - average) / s2 - average / (s2 + d * deviation**2)
+        means, deviations = self._laws(model, n_inputs)
+        r = model.to_vector() - means
+        pull = -r / deviations**2
+        if self.spread is not None:
+            for group in model.groups:
+                if len(group) > 1:
+                    pull[group] = _hierarchical_pull(r[group], self.spread**2, float(deviations[group[0]]))
         return 0.5 * float(pull @ r), pull
 
-    def _length_scale(self, n_inputs: int) -> Normal:
-        return (0.5 * math.log(2.0 * n_inputs), 1.0) if self.length_scale is None else self.length_scale
+    def _laws(self, model: Model, n_inputs: int) -> tuple[Array, Array]:
+        """Return mean and standard deviation of each logarithm."""
+        laws = [self.C]
+        for h in model.kernel.hyperparameters:
+            laws += [self._law(h, n_inputs)] * len(h.values)
+        means, deviations = np.array(laws).T
+        return means, deviations
+
+    def _law(self, h: Hyperparameter, n_inputs: int) -> Normal:
+        own = {"k0": self.k0, "koff": self.koff, "l": self.length_scale} | dict(self.laws or {})
+        law = own.get(h.name)
+        return h.law(n_inputs) if law is None else law
+
+
+def _hierarchical_pull(r: Array, s2: float, deviation: float) -> Array:
+    """Return the gradient of the log density of length scales that share a part.
+
+    With r_a = ln l_a - μ, r̄ their mean and ln l ~ N(μ, σ²), integrating ln l out leaves r ~ N(0, s²I + σ²11ᵀ):
+        -½ [Σ_a (r_a - r̄)²/s² + d r̄²/(s² + dσ²)].
+    Setting ln l to its best value instead (profiling) gives the same function, because everything is
+    normal. s → 0 leaves r̄²/σ², the law of one shared length scale; s → ∞ leaves nothing.
+    """
+    d, average = len(r), r.mean()
+    return -(r - average) / s2 - average / (s2 + d * deviation**2)

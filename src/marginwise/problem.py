@@ -1,4 +1,4 @@
-"""A classification problem, checked once: inputs, labels ±1, weights; and its Gram matrix."""
+"""A classification problem, checked once: inputs, labels ±1, weights; and the covariance of its latent values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
+from marginwise._arrays import Array, Indices
+from marginwise.covariance import DenseCovariance, LowRankCovariance, SiteCovariance, as_blocks
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.lowrank import LowRankGram, as_blocks
-
-Array = npt.NDArray[np.float64]
+from marginwise.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,34 +32,30 @@ class Problem:
         """Number of examples."""
         return self.X.shape[0]
 
-    def gram(self, hyperparameters: Hyperparameters) -> Array:
-        """Return the Gram matrix of the inputs."""
+    def covariance(self, model: Model) -> SiteCovariance:
+        """Return the covariance of the latent values: dense, or of low rank if there are inducing inputs."""
+        if self.inducing is None:
+            return self.dense_covariance(model)
+        return LowRankCovariance(model.kernel, as_blocks(self.X), self.inducing)
+
+    def dense_covariance(self, model: Model) -> DenseCovariance:
+        """Return the Gram matrix of the inputs, for methods that have no other form."""
         if self.inducing is not None:
             raise InvalidInputError("rank", len(self.inducing), "None, because this method has no low-rank form")
-        return kernel.gram(self.X, hyperparameters)
-
-    def covariance(self, hyperparameters: Hyperparameters) -> Array | LowRankGram:
-        """Return the Gram matrix of the inputs, or its approximation of low rank if there are inducing inputs."""
-        return self.gram(hyperparameters) if self.inducing is None else self.low_rank_gram(hyperparameters)
-
-    def low_rank_gram(self, hyperparameters: Hyperparameters) -> LowRankGram:
-        """Return the approximation of low rank."""
-        if self.inducing is None:
-            raise InvalidInputError("inducing", None, "inducing inputs, of which the approximation is made")
-        return LowRankGram(as_blocks(self.X), self.inducing, hyperparameters)
+        return DenseCovariance.of(model.kernel, self.X)
 
     def penalties(self, C: float) -> Array:
         """Return C_i = C w_i, the slack penalty of each example."""
         return C * self.weights
 
     @cached_property
-    def repeats(self) -> npt.NDArray[np.intp] | None:
+    def repeats(self) -> Indices | None:
         """Numbers that are equal for rows with the same input and label; None when all rows differ."""
         rows = np.column_stack([self.X, self.y])
         groups = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
         return None if groups.max() == self.n - 1 else groups
 
-    def subset(self, rows: npt.NDArray[np.intp]) -> Problem:
+    def subset(self, rows: Indices) -> Problem:
         """Return the problem of these rows."""
         return replace(self, X=self.X[rows], y=self.y[rows], weights=self.weights[rows])
 
@@ -83,8 +77,8 @@ def as_problem(
 
 
 def merge_repeated(
-    problem: Problem, groups: npt.NDArray[np.intp] | None
-) -> tuple[Problem, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    problem: Problem, groups: Indices | None
+) -> tuple[Problem, Indices, Indices]:
     """Return the problem with the rows of a group made one of their total weight, the rows kept, and where each went.
 
     ``groups`` numbers rows by input and label, as :attr:`Problem.repeats` does; None when all rows differ.

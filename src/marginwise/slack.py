@@ -41,6 +41,10 @@ class Slack:
             return np.zeros_like(margin)
         return (margin <= 1.0).astype(float)
 
+    def ridge(self, penalties: Vector) -> Vector:
+        """Return what the dual adds to the diagonal of K: 1/C_i for quadratic slack, nothing for linear slack."""
+        return np.zeros_like(penalties) if self.power == 1 else 1.0 / penalties
+
     def log_kappa(self, C: float) -> float:
         """Return ln κ(C), κ(C)⁻¹ = max_z [exp(-C l_p(z)) + exp(-C l_p(-z))]."""
         if self.power == 1:  # κ = 1/(1 + e^{-2C})

@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import Criterion
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.inference.api import site_posterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -69,7 +69,7 @@ class Component:
     tuning: Tuning
 
     @property
-    def hyperparameters(self) -> Hyperparameters:
+    def hyperparameters(self) -> Model:
         """The hyperparameters found."""
         return self.tuning.hyperparameters
 
@@ -91,7 +91,7 @@ class _Judged:
     """A fold: the probabilities of its labels, the hyperparameters that they are from, and the search's curvature."""
 
     probability: Array
-    hyperparameters: Hyperparameters
+    hyperparameters: Model
     learnt: Pairs
 
 
@@ -312,8 +312,8 @@ def _column(judged: list[_Judged]) -> Array:
     return np.concatenate([fold.probability for fold in judged])
 
 
-def _mean(judged: list[_Judged]) -> Hyperparameters:
-    return Hyperparameters.from_vector(np.mean([fold.hyperparameters.to_vector() for fold in judged], axis=0))
+def _mean(judged: list[_Judged]) -> Model:
+    return judged[0].hyperparameters.with_vector(np.mean([fold.hyperparameters.to_vector() for fold in judged], axis=0))
 
 
 def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
+from marginwise.hyperparameters import as_model, paper_start
+from marginwise.kernels import Kernel
+from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
 from marginwise.search.checkpoint import recorded_settings
@@ -40,7 +42,7 @@ class Tuning:
 
     Attributes
     ----------
-    hyperparameters : Hyperparameters
+    hyperparameters : Model
         The best found: by the criterion and the prior, or by the validation error if a validation set was
         given.
     value : float
@@ -53,7 +55,7 @@ class Tuning:
         All searches, in the order of their starts.
     """
 
-    hyperparameters: Hyperparameters
+    hyperparameters: Model
     value: float
     trace: Trace
     status: Status
@@ -74,8 +76,9 @@ def tune(
     criterion: Criterion | str,
     slack: Slack | str | None = None,
     *,
+    kernel: Kernel | None = None,
     search: Search[Any] | str = "auto",
-    start: Hyperparameters | Sequence[float] | None = None,
+    start: Model | Sequence[float] | None = None,
     isotropic: bool | None = None,
     prior: Prior | None = None,
     restarts: int = 0,
@@ -102,11 +105,14 @@ def tune(
         What to optimise.
     slack : Slack or str, optional
         "linear" or "quadratic"; by default the first that the criterion is defined for.
+    kernel : Kernel, optional
+        A kernel of :mod:`marginwise.kernels` in the place of the paper's.
     search : Search or str
         "quasi-newton", "gradient-ascent" (needs no value), "nelder-mead" (needs no gradient), "random-walk"
         (the same, after the paper), or "auto": the first of these that the criterion allows.
     start : Hyperparameters or sequence (C, k0, koff, l_1 … l_d), optional
-        Where to begin; by default the mean of the prior, or without one the paper's fixed start.
+        Where to begin; by default the mean of the prior, or without one the paper's fixed start, or C = 1 and the
+        kernel's own values where a kernel is given.
     isotropic : bool, optional
         Whether one length scale serves all inputs; by default as in ``start``, and otherwise not.
     prior : Prior, optional
@@ -143,7 +149,7 @@ def tune(
         raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")
     directory = None if checkpoint is None else _directory(checkpoint)
     first = Task(
-        objective=Objective(chosen, problem, _space(chosen, _start(start, problem, isotropic, prior)), prior),
+        objective=Objective(chosen, problem, _space(chosen, _start(start, kernel, problem, isotropic, prior)), prior),
         search=as_search(search),
         seed=_entropy(random_state, directory),
         limits=Limits(max_evaluations, max_seconds),
@@ -212,10 +218,11 @@ def scan_line(
     criteria: Criterion | str | Sequence[Criterion | str],
     X: npt.ArrayLike,
     y: npt.ArrayLike,
-    start: Hyperparameters,
-    end: Hyperparameters,
+    start: Model | Sequence[float],
+    end: Model | Sequence[float],
     slack: Slack | str | None = None,
     *,
+    kernel: Kernel | None = None,
     n_points: int = 41,
     sample_weight: npt.ArrayLike | None = None,
 ) -> LineScan:
@@ -226,42 +233,41 @@ def scan_line(
     """
     several = [criteria] if isinstance(criteria, (str, Criterion)) else list(criteria)
     objects = [as_criterion(criterion, slack) for criterion in several]
-    return scan(objects, as_problem(X, y, sample_weight), start, end, n_points)
+    ends = as_model(start, kernel), as_model(end, kernel)
+    return scan(objects, as_problem(X, y, sample_weight), *ends, n_points)
 
 
 def _start(
-    start: Hyperparameters | Sequence[float] | None,
+    start: Model | Sequence[float] | None,
+    kernel: Kernel | None,
     problem: Problem,
     isotropic: bool | None,
     prior: Prior | None,
-) -> Hyperparameters:
+) -> Model:
     """Return where the first search begins, with one length scale or one for each input."""
     d = problem.X.shape[1]
     if start is None:
-        return paper_start(d, isotropic=bool(isotropic)) if prior is None else prior.mean(d, isotropic=bool(isotropic))
-    given = Hyperparameters.from_values(start)
-    given.scales_for(d)  # says how many there must be
-    if isotropic is None or isotropic == given.is_isotropic:
-        return given
-    if isotropic:
+        model = paper_start(d, isotropic=True) if kernel is None else Model(1.0, kernel)
+    else:
+        model = as_model(start, kernel)
+    model.kernel.check_inputs(d)
+    if isotropic and not model.is_isotropic:
         raise InvalidInputError("start", start, "one length scale, because isotropic is True")
-    return given.as_ard(d)
+    if not isotropic and (start is None or isotropic is not None):
+        model = model.as_ard(d)
+    return model if prior is None or start is not None else prior.mean_of(model, d)
 
 
-def _space(criterion: Criterion, start: Hyperparameters) -> Space:
-    """Return the space to search. Where only C·K counts, C is 1 and the start's C is in the kernel."""
-    if not criterion.scale_free:
-        return Space.around(start)
-    C = start.C
-    return Space.around(Hyperparameters(1.0, C * start.k0, C * start.koff, start.length_scales), fix_C=True)
+def _space(criterion: Criterion, start: Model) -> Space:
+    """Return the space to search. Where only C·K counts, C stays."""
+    return Space.around(start, fix_C=criterion.scale_free)
 
 
 def _restart(first: Task, number: int) -> Task:
     """Return the search from a random start."""
     task = replace(first, number=number)
     objective = task.objective
-    isotropic = objective.space.hyperparameters(objective.space.start).is_isotropic
-    start = random_start(objective.problem.X.shape[1], task.generator("start"), isotropic=isotropic)
+    start = objective.space.model.random_start(task.generator("start"))
     return replace(task, objective=replace(objective, space=_space(objective.criterion, start)))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.criteria.factor import factorise
-from marginwise.criteria.training import Trained, principal_block
+from marginwise.criteria.training import DenseTrained, principal_block
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
@@ -42,7 +42,7 @@ class SolutionCotangent:
     status: Status = CONVERGED
 
 
-def solution_cotangent(trained: Trained, beta_bar: Array) -> SolutionCotangent:
+def solution_cotangent(trained: DenseTrained, beta_bar: Array) -> SolutionCotangent:
     """Return the cotangents of a function V with ∂V/∂β = ``beta_bar``; entries off the support are not read.
 
     V may depend on the latent values θ = Kβ too: add K ∂V/∂θ to ``beta_bar``, and ∂V/∂θ to the direction.

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.training import Trained, train, wrong
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.criteria.training import DenseTrained, train, wrong
+from marginwise.model import Model
 from marginwise.problem import Problem
 
 Array = npt.NDArray[np.float64]
@@ -25,10 +25,10 @@ class SupportVectorFraction(Criterion):
     equation = "section errbounds, after eq. (eloo_def)"
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         error, fraction = trained.mean(wrong(trained.margin)), trained.mean(np.sign(trained.solution.alpha))
         return trained.evaluation(error + fraction, training_error=error)
 
@@ -43,14 +43,14 @@ class JaakkolaHaussler(Criterion):
     equation = "section errbounds, y_i(θ*_i - θ^i_i) ≤ α_i K_ii"
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         return trained.evaluation(trained.mean(wrong(least_margin(trained))))
 
 
-def least_margin(trained: Trained) -> Array:
+def least_margin(trained: DenseTrained) -> Array:
     """Return a lower bound on the margin y_iθ^i_i of each point when one copy of it is left out."""
     alpha = trained.solution.alpha * trained.left_out / trained.problem.weights
     return trained.margin - alpha * trained.gram.diagonal()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack, as_slack
 from marginwise.status import CONVERGED, Status
@@ -27,10 +27,10 @@ class Evaluation:
     value : float
         The criterion, or NaN where it has none (then ``status`` says why, or ``gradient`` is all it gives).
     gradient : array or None
-        Derivatives with respect to log C, log k0, log koff, log l_1 … log l_d; None where there are none, or where
-        they were not asked for.
+        Derivatives with respect to log C and the logarithms of the kernel's hyperparameters, in the order of
+        ``Model.to_vector``; None where there are none, or where they were not asked for.
     status : Status
-        Not ok when value or gradient could not be had, with the reason.
+        Not ok when value or gradient could not be computed, with the reason.
     state : object
         What the next evaluation near by can be started from; opaque to everyone but the criterion.
     info : dict
@@ -72,7 +72,7 @@ class Criterion(ABC):
 
     @abstractmethod
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return value and gradient at these hyperparameters, started from ``state`` if given.
 

@@ -13,21 +13,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import (
     OWN_STATE,
-    Trained,
+    DenseTrained,
     check_start,
-    principal_block,
     solve_distinct,
     starting_point,
     symmetric_product,
     wrong,
 )
+from marginwise.covariance import DenseCovariance
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
 from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
@@ -48,10 +47,8 @@ class _Folded(Criterion):
             raise InvalidInputError("folds", folds, "a whole number, 2 or more")
         self.folds, self.seed = int(folds), seed
 
-    def _validate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any) -> _Validation:
-        return _validate(
-            problem, hyperparameters, self.slack, stratified_folds(problem.y, self.folds, self.seed), state
-        )
+    def _validate(self, problem: Problem, model: Model, state: Any) -> _Validation:
+        return _validate(problem, model, self.slack, stratified_folds(problem.y, self.folds, self.seed), state)
 
 
 class CrossValidationError(_Folded):
@@ -63,10 +60,10 @@ class CrossValidationError(_Folded):
     equation = "eq. (eloo_def) with folds for points; Stone (1974)"
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
-        validation = self._validate(problem, hyperparameters, state)
+        validation = self._validate(problem, model, state)
         error = float(problem.weights @ wrong(problem.y * validation.latent)) / float(problem.weights.sum())
         return Evaluation(error, None, validation.status, validation.state)
 
@@ -79,11 +76,11 @@ class CrossValidationLogLoss(_Folded):
     equation = "eq. (lh), normalised over the two labels and cross-validated"
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the log-loss and its gradient."""
-        validation = self._validate(problem, hyperparameters, state)
-        C, share = hyperparameters.C, problem.weights / float(problem.weights.sum())
+        validation = self._validate(problem, model, state)
+        C, share = model.C, problem.weights / float(problem.weights.sum())
         margin = problem.y * validation.latent
         excess = C * (self.slack.loss(margin) - self.slack.loss(-margin))  # ln t(-z) - ln t(z)
         value = float(share @ np.logaddexp(0.0, excess))
@@ -101,11 +98,9 @@ class CrossValidationLogLoss(_Folded):
 class _Validation:
     """Each row's latent value when its fold is left out, and the SVMs (None: no row left) that gave it."""
 
-    problem: Problem
-    hyperparameters: Hyperparameters
-    gram: Array
+    covariance: DenseCovariance
     fold: Indices
-    trained: tuple[Trained | None, ...]
+    trained: tuple[DenseTrained | None, ...]
     latent: Array
 
     @property
@@ -127,7 +122,7 @@ class _Validation:
                 continue
             test, support = np.flatnonzero(self.fold == f), trained.solution.support
             beta_bar = np.zeros(trained.problem.n)
-            beta_bar[support] = self.gram[np.ix_(trained.rows[support], test)] @ latent_bar[test]
+            beta_bar[support] = self.covariance.gram[np.ix_(trained.rows[support], test)] @ latent_bar[test]
             cotangent = solution_cotangent(trained, beta_bar)
             if not cotangent.status.ok:
                 return None, cotangent.status
@@ -135,9 +130,8 @@ class _Validation:
             left[trained.rows, f] = cotangent.direction
             right[trained.rows, f] = trained.signed_alpha
             log_C += cotangent.log_C
-        gradient = kernel.contract(symmetric_product(left, right), self.gram, self.problem.X, self.hyperparameters)
-        gradient[0] += log_C
-        return gradient, self.status
+        by_kernel = self.covariance.contract(symmetric_product(left, right))
+        return np.concatenate([[log_C], by_kernel]), self.status
 
 
 def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
@@ -153,16 +147,18 @@ def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
 
 
 def _validate(
-    problem: Problem, hyperparameters: Hyperparameters, slack: Slack, fold: Indices, state: Any
+    problem: Problem, model: Model, slack: Slack, fold: Indices, state: Any
 ) -> _Validation:
     """Train without each fold in turn, from the last solution without it, or else from that on all rows."""
     k = int(fold.max()) + 1
     if state is not None and not (isinstance(state, tuple) and len(state) == k):
         raise InvalidInputError("state", state, OWN_STATE)
-    K = problem.gram(hyperparameters)
-    everything = solve_problem(problem, hyperparameters, slack, gram=K).alpha if state is None else np.empty(0)
+    covariance = problem.dense_covariance(model)
+    everything = np.empty(0)
+    if state is None:
+        everything = solve_problem(problem, model, slack, covariance=covariance).alpha
     latent = np.zeros(problem.n)
-    trained: list[Trained | None] = []
+    trained: list[DenseTrained | None] = []
     for f in range(k):
         others, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         if not len(others):
@@ -171,15 +167,15 @@ def _validate(
         groups = None if problem.repeats is None else problem.repeats[others]
         distinct, kept, _ = merge_repeated(problem.subset(others), groups)
         rows = others[kept]
-        block = principal_block(K, rows)
+        block = covariance.principal(rows)
         start: Solution | None
         if state is None:
-            alpha, penalties = everything[rows], distinct.penalties(hyperparameters.C)
-            start = starting_point(block @ (distinct.y * alpha), distinct.y, penalties, slack, alpha)
+            alpha, penalties = everything[rows], distinct.penalties(model.C)
+            start = starting_point(block.times(distinct.y * alpha), distinct.y, penalties, slack, alpha)
         else:
             start = check_start(state[f], distinct.n)
-        one = solve_distinct(distinct, rows, hyperparameters, slack, block, start)
+        one = solve_distinct(distinct, rows, model, slack, block, start)
         support = one.solution.support
-        latent[test] = K[np.ix_(test, rows[support])] @ one.signed_alpha[support]
+        latent[test] = covariance.gram[np.ix_(test, rows[support])] @ one.signed_alpha[support]
         trained.append(one)
-    return _Validation(problem, hyperparameters, K, fold, tuple(trained), latent)
+    return _Validation(covariance, fold, tuple(trained), latent)

@@ -17,13 +17,13 @@ Indices = npt.NDArray[np.intp]
 def log_maximum(trained: Trained) -> float:
     """Return ln Q*(Y|X), eq. (p*yx) times n."""
     loss = trained.penalties @ trained.slack.loss(trained.margin)
-    kappa = trained.slack.log_kappa(trained.hyperparameters.C)
+    kappa = trained.slack.log_kappa(trained.model.C)
     return float(-0.5 * trained.solution.alpha @ trained.margin - loss + trained.total_weight * kappa)
 
 
 def log_maximum_slope(trained: Trained) -> float:
     """Return ∂ln Q*/∂log C: the maximum moves, but to no first-order effect."""
-    C = trained.hyperparameters.C
+    C = trained.model.C
     loss = trained.penalties @ trained.slack.loss(trained.margin)
     return float(trained.total_weight * C * trained.slack.log_kappa_derivative(C) - loss)
 

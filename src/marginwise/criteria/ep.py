@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from marginwise.covariance import Sites
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.covariance import blur
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
 from marginwise.inference.likelihoods import slack_likelihood
-from marginwise.inference.sites import Sites
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.status import Status
@@ -41,16 +40,14 @@ class EPEvidence(Criterion):
         self.tolerance = tolerance
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient."""
-        gram = problem.covariance(hyperparameters)
-        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights).blurred(blur(gram))
-        result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
+        covariance = problem.covariance(model)
+        likelihood = slack_likelihood(self.slack, model.C, problem.weights).blurred(covariance.residual)
+        result = run_ep(covariance, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         n = float(problem.weights.sum())
-        gradient = None
-        if with_gradient:
-            gradient = evidence_gradient(result, likelihood, gram, problem, hyperparameters) / n
+        gradient = evidence_gradient(result, likelihood) / n if with_gradient else None
         return Evaluation(result.log_evidence / n, gradient, result.status, result.sites, {"sweeps": result.sweeps})
 
 
@@ -72,17 +69,17 @@ class EPLeaveOneOut(Criterion):
         self.tolerance = tolerance
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the mean log-probability and its gradient."""
-        gram = problem.covariance(hyperparameters)
-        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights).blurred(blur(gram))
-        result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
+        covariance = problem.covariance(model)
+        likelihood = slack_likelihood(self.slack, model.C, problem.weights).blurred(covariance.residual)
+        result = run_ep(covariance, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         info = {"sweeps": result.sweeps, "log_evidence": result.log_evidence}
         if not with_gradient:
             value = mean_leave_one_out(result, likelihood, problem)
             return Evaluation(value, None, result.status, result.sites, info)
-        value, gradient = leave_one_out_with_gradient(result, likelihood, gram, problem, hyperparameters)
+        value, gradient = leave_one_out_with_gradient(result, likelihood, problem)
         if not np.isfinite(gradient).all():
             return Evaluation(value, None, NO_GRADIENT, result.sites, info)
         return Evaluation(value, gradient, result.status, result.sites, info)

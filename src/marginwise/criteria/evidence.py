@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.collect import Precision
 from marginwise.inference.sampling import IMPRECISE, sample_posterior
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.status import CONVERGED
@@ -55,13 +55,13 @@ class Evidence(Criterion):
         self.value, self.precision, self.seed = value, precision or TO_CLIMB, seed
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the gradient, which comes with the draws in any case, and the value or NaN."""
-        place = np.frombuffer(hyperparameters.to_vector().tobytes(), dtype=np.uint32)
+        place = np.frombuffer(model.to_vector().tobytes(), dtype=np.uint32)
         posterior = sample_posterior(
             problem,
-            hyperparameters,
+            model,
             self.slack,
             seed=np.random.default_rng([self.seed, *place]),
             precision=self.precision,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from marginwise._jit import compiled_vector
-from marginwise.inference.gaussian import inverse_triangle, mirrored
+from marginwise.covariance.triangles import inverse_triangle, mirrored
 
 Array = npt.NDArray[np.float64]
 

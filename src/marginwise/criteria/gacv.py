@@ -16,7 +16,7 @@ import numpy as np
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import train
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 
 
@@ -31,10 +31,10 @@ class GACV(Criterion):
     equation = "eq. (gacv)"
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the estimate and the gradient of the smooth piece it lies on."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         solution, y, weights = trained.solution, trained.problem.y, trained.problem.weights
         n = trained.total_weight
         doubled = trained.margin < -1.0

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.curvature import log_maximum, log_maximum_slope
@@ -25,7 +24,7 @@ from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant
 from marginwise.criteria.training import principal_block, symmetric_product, train
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 
@@ -54,10 +53,10 @@ class KwokEvidence(Criterion):
         self.c = c
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient, or a status where the expansion has no value."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         n = trained.total_weight
         second, third = smoothed_curvature(trained.margin, self.c)
         W = trained.penalties * second
@@ -81,9 +80,8 @@ class KwokEvidence(Criterion):
             direction = 0.5 * beta + solution.direction + latent_bar
             G = symmetric_product(direction[:, None], beta[:, None])
             G[np.ix_(rows, rows)] -= 0.5 * K_slope
-            gradient = kernel.contract(G, trained.gram, trained.problem.X, hyperparameters)
-            gradient[0] += log_maximum_slope(trained) - 0.5 * float(W_slope @ W[rows]) + solution.log_C
-            gradient /= n
+            log_C = log_maximum_slope(trained) - 0.5 * float(W_slope @ W[rows]) + solution.log_C
+            gradient = np.concatenate([[log_C], trained.covariance.contract(G)]) / n
         return trained.evaluation(value, gradient, solution.status)
 
 

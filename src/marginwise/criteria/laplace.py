@@ -23,7 +23,7 @@ from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.low_rank_laplace import laplace_low_rank, train_low_rank
 from marginwise.criteria.training import Trained, principal_block, train
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 
@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 NOT_POSITIVE_DEFINITE = (
-    "the determinant of I + LK could not be had: the Gram matrix is so close to singular that rounding makes "
+    "the determinant of I + LK could not be computed: the Gram matrix is so close to singular that rounding makes "
     "it indefinite; a smaller C·k0 or shorter length scales help"
 )
 
@@ -51,13 +51,13 @@ class LaplaceEvidence(Criterion):
         self.a = a
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient."""
         if problem.inducing is not None:
-            trained, gram = train_low_rank(problem, hyperparameters, self.slack, state)
+            trained, gram = train_low_rank(problem, model, self.slack, state)
             return laplace_low_rank(trained, gram, self._curvature(trained), with_gradient=with_gradient)
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         curved = self._curvature(trained)
         K = principal_block(trained.support_gram, curved.inside)
         spread = determinant(K, curved.root)

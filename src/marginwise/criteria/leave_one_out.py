@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from marginwise.criteria.bounds import least_margin
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.training import Trained, principal_block, starting_point, train, wrong
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.criteria.training import DenseTrained, principal_block, starting_point, train, wrong
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import solve_dense
@@ -39,10 +39,10 @@ class LeaveOneOut(Criterion):
     equation = "eq. (eloo_def)"
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         margin = trained.margin.copy()
         at_risk = (trained.solution.alpha > 0.0) & (least_margin(trained) <= _SURE)
         undecided = np.flatnonzero(at_risk & (wrong(margin) == 0.0))
@@ -63,7 +63,7 @@ class LeftOut:
     status: Status
 
 
-def leave_out(trained: Trained, points: Indices) -> Iterator[LeftOut]:
+def leave_out(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
     """Yield the SVM without each of these points, in no particular order."""
     remainder = trained.problem.weights - trained.left_out
     whole = remainder[points] <= 0.0
@@ -75,7 +75,7 @@ def leave_out(trained: Trained, points: Indices) -> Iterator[LeftOut]:
         yield _lightened(trained, int(i), float(remainder[i]))
 
 
-def _without(trained: Trained, points: Indices) -> Iterator[LeftOut]:
+def _without(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
     """Leave ascending points out altogether; from one to the next one row and column of the matrix change."""
     y, penalties, beta, full = trained.problem.y, trained.penalties, trained.signed_alpha, trained.solution
     rows = np.arange(1, trained.problem.n)
@@ -94,11 +94,11 @@ def _without(trained: Trained, points: Indices) -> Iterator[LeftOut]:
         yield LeftOut(int(i), float(trained.gram[i] @ (y * alpha)), alpha, solution.status)
 
 
-def _lightened(trained: Trained, i: int, weight: float) -> LeftOut:
+def _lightened(trained: DenseTrained, i: int, weight: float) -> LeftOut:
     """Lower the weight of a row to ``weight``."""
     full, y = trained.solution, trained.problem.y
     penalties = trained.penalties.copy()
-    penalties[i] = trained.hyperparameters.C * weight
+    penalties[i] = trained.model.C * weight
     alpha = full.alpha.copy()
     alpha[i] = min(alpha[i], penalties[i])
     latent = full.latent + trained.gram[:, i] * (y[i] * (alpha[i] - full.alpha[i]))

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack, solve
 
+from marginwise.covariance import LowRankCovariance
 from marginwise.criteria.contract import Evaluation
 from marginwise.criteria.curvature import Curvature, log_maximum, log_maximum_slope
 from marginwise.criteria.training import Trained, check_start
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.lowrank import LowRankGram
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.svm import solve_problem
@@ -30,17 +30,15 @@ Array = npt.NDArray[np.float64]
 _FEW = 2
 
 
-def train_low_rank(
-    problem: Problem, hyperparameters: Hyperparameters, slack: Slack, start: Any
-) -> tuple[Trained, LowRankGram]:
+def train_low_rank(problem: Problem, model: Model, slack: Slack, start: Any) -> tuple[Trained, LowRankCovariance]:
     """Train the SVM. Repeated rows stay: each has a residual of its own, which makes its α unique."""
-    gram = problem.low_rank_gram(hyperparameters)
-    solution = solve_problem(problem, hyperparameters, slack, gram=gram, start=check_start(start, problem.n))
-    nothing = np.empty((0, 0))  # there is no n×n matrix
-    return Trained(problem, np.arange(problem.n), hyperparameters, slack, nothing, solution), gram
+    gram = problem.covariance(model)
+    assert isinstance(gram, LowRankCovariance)
+    solution = solve_problem(problem, model, slack, covariance=gram, start=check_start(start, problem.n))
+    return Trained(problem, model, slack, solution), gram
 
 
-def laplace_low_rank(trained: Trained, gram: LowRankGram, curved: Curvature, *, with_gradient: bool) -> Evaluation:
+def laplace_low_rank(trained: Trained, gram: LowRankCovariance, curved: Curvature, *, with_gradient: bool) -> Evaluation:
     """Return the evidence and its gradient; ``curved`` is √L of the support vectors with curvature."""
     n, solution = trained.total_weight, trained.solution
     points = solution.support[curved.inside]
@@ -64,20 +62,19 @@ def laplace_low_rank(trained: Trained, gram: LowRankGram, curved: Curvature, *, 
 
     residual_bar = direction * beta - 0.5 * gain
     floor = gram.residual < D
-    gradient = gram.contract(
+    by_kernel = gram.contract(
         np.column_stack([direction, beta]),
         np.array([gram.project(beta), gram.project(direction)]),
         -T[:, None],
         A_inverse[None],
         np.where(floor, 0.0, residual_bar),
     )
-    h = trained.hyperparameters
-    gradient[1:3] += LEAST * float(residual_bar[floor].sum()) * np.array([h.k0, h.koff])
-    gradient[0] = log_maximum_slope(trained) - float(root_slope @ curved.by_log_C) + by_solution
-    return trained.evaluation(value, gradient / n, curved=len(points))
+    by_kernel += gram.contract_prior_variance(np.full(gram.n, LEAST * float(residual_bar[floor].sum()) / gram.n))
+    log_C = log_maximum_slope(trained) - float(root_slope @ curved.by_log_C) + by_solution
+    return trained.evaluation(value, np.concatenate([[log_C], by_kernel]) / n, curved=len(points))
 
 
-def _inverse(gram: LowRankGram, weights: Array) -> tuple[Array, Array, float]:
+def _inverse(gram: LowRankCovariance, weights: Array) -> tuple[Array, Array, float]:
     """Return A⁻¹, the inverse of A's lower factor, and ln det A for A = I + Vᵀdiag(weights)V."""
     A = gram.weighted(weights)
     A[np.diag_indices_from(A)] += 1.0
@@ -86,7 +83,7 @@ def _inverse(gram: LowRankGram, weights: Array) -> tuple[Array, Array, float]:
     return half.T @ half, half, 2.0 * float(np.log(factor.diagonal()).sum())
 
 
-def _support_equations(trained: Trained, gram: LowRankGram, D: Array, beta_bar: Array) -> tuple[Array, float]:
+def _support_equations(trained: Trained, gram: LowRankCovariance, D: Array, beta_bar: Array) -> tuple[Array, float]:
     """Return λ of ``adjoint.solution_cotangent`` and the derivative with respect to log C."""
     solution, beta = trained.solution, trained.signed_alpha
     quadratic = trained.slack.power == 2

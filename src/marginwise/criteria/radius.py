@@ -1,10 +1,14 @@
 """The radius-margin bound, eq. (margin_bound): (R²/n) Σα, R the radius of the points in feature space.
 
-The smallest ball around points of equal norm is an SVM with one class. Its centre Σγ_iφ(x_i) maximises
-R² = Σγ_i K_ii - γᵀKγ over γ ≥ 0, Σγ = 1 (Schölkopf, Burges & Vapnik 1995). The offset koff cancels, and with
-P = K - koff one has γ = u/Σu and R² = k0 - 1/Σu for u = argmax_{u ≥ 0} Σu - ½uᵀPu: the dual of the SVM with
-all labels +1 and a hard margin. As P_ij ≥ 0, and (Pu)_i = 1 on the support, u_i ≤ 1/k0: any larger penalty is
-a hard margin. Quadratic slack is a hard margin for K + I/C (section svm), its ball is that of this kernel.
+The centre of the smallest ball is Σγ_iφ(x_i) with the γ that maximises R² = Σγ_i q_i - γᵀPγ, q = diag P, over γ ≥ 0,
+Σγ = 1 (Schölkopf, Burges & Vapnik 1995), P = K, or K + diag(1/C_i) for quadratic slack, which is a hard margin for that
+kernel (section svm). Adding a constant to K moves all points alike and changes nothing: the offset koff is taken off,
+and enough is added for all P_ij to be positive.
+
+Where all q_i are equal, γ = u/Σu and R² = q - 1/Σu for u = argmax_{u ≥ 0} Σu - ½uᵀPu: the dual of the SVM with all
+labels +1 and a hard margin. As P_ij ≥ 0, and (Pu)_i = 1 on the support, u_i ≤ 1/P_ii: any larger penalty is a hard
+margin. Otherwise γ(μ) = argmax_{γ ≥ 0} Σγ_i(½q_i + μ) - ½γᵀPγ is such an SVM in γ_i(½q_i + μ), Σγ(μ) rises with μ along
+pieces of straight lines, and the μ at which it is 1 is found by Newton's method.
 """
 
 from __future__ import annotations
@@ -14,19 +18,25 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lstsq
 
-from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.training import OWN_STATE, Trained, check_start, principal_block, train
+from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, train
 from marginwise.errors import InvalidInputError, choose
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
+from marginwise.slack import LINEAR, Slack
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_dense
 
 Array = npt.NDArray[np.float64]
+
+#: Relative difference of norms that is rounding.
+_EQUAL = 1e-12
+
+#: Rounds of Newton's method for points of unequal norms, and the accuracy of Σγ = 1 that ends it.
+_MOST_ROUNDS, _SUMS_TO_ONE = 50, 1e-12
 
 
 class RadiusMargin(Criterion):
@@ -43,11 +53,11 @@ class RadiusMargin(Criterion):
         self.radius = choose("radius", radius, ("ball", "bound"))
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the bound and its gradient."""
         start, ball_start = _checked(state)
-        trained = train(problem, hyperparameters, self.slack, start)
+        trained = train(problem, model, self.slack, start)
         ball = smallest_ball(trained, ball_start) if self.radius == "ball" else _norm_bound(trained)
         total = float(trained.solution.alpha.sum())
         value = ball.squared_radius * total / trained.total_weight
@@ -73,36 +83,62 @@ class Ball:
     solution: Solution | None
 
 
-def smallest_ball(trained: Trained, start: Solution | None = None) -> Ball:
+def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
     """Return the smallest ball around the points in the feature space of K, K + I/C for quadratic slack."""
-    h = trained.hyperparameters
-    quadratic = trained.slack.power == 2
-    P = trained.gram - h.koff
-    y = np.ones(trained.problem.n)
-    penalties = trained.penalties if quadratic else np.full(trained.problem.n, 2.0 / h.k0)
-    solution = solve_dense(P, y, penalties, trained.slack, start=check_start(start, len(y)))
-    support, total = solution.support, float(solution.alpha.sum())
-    centre = solution.alpha[support] / total  # γ
-    slack_part = 1.0 / h.C if quadratic else 0.0
-    squared = max(0.0, h.k0 + slack_part - 1.0 / total)
-    # ∂R²/∂K = diag(γ) - γγᵀ at the maximising γ; the diagonal K_ii = k0 + koff moves with k0 and koff alone.
-    gradient = -kernel.contract(
-        np.outer(centre, centre), principal_block(trained.gram, support), trained.problem.X[support], h
-    )
-    gradient[1] += h.k0
-    gradient[2] += h.koff
-    if quadratic:
-        gradient[0] += float(centre**2 @ (1.0 / penalties[support])) - slack_part
-    return Ball(squared, gradient, solution.status, solution)
+    ridge = trained.slack.ridge(trained.penalties)
+    P = trained.gram - trained.model.kernel.offset
+    P += max(0.0, -float(P.min()))
+    P[np.diag_indices_from(P)] += ridge
+    q = P.diagonal().copy()
+    find = _centre if np.ptp(q) <= _EQUAL * q.max() else _centre_of_unequal
+    gamma, squared, solution = find(P, q, check_start(start, len(q)))
+    support = np.flatnonzero(gamma)
+    centre, covariance = gamma[support], trained.covariance.principal(support)
+    # ∂R²/∂P = diag(γ) - γγᵀ at the maximising γ
+    by_kernel = covariance.kernel.contract_diagonal(centre, covariance.X) - covariance.contract(np.outer(centre, centre))
+    log_C = float(centre**2 @ ridge[support] - centre @ ridge[support])
+    return Ball(max(0.0, squared), np.concatenate([[log_C], by_kernel]), solution.status, solution)
 
 
-def _norm_bound(trained: Trained) -> Ball:
-    """Return R² ≤ K(x, x), with 1/C more for quadratic slack: the ball around the origin."""
-    h = trained.hyperparameters
-    slack_part = 1.0 / h.C if trained.slack.power == 2 else 0.0
-    gradient = np.zeros(len(h.to_vector()))
-    gradient[:3] = -slack_part, h.k0, h.koff
-    return Ball(h.k0 + h.koff + slack_part, gradient, CONVERGED, None)
+def _centre(P: Array, q: Array, start: Solution | None) -> tuple[Array, float, Solution]:
+    """Return γ, R² and the one-class SVM they come from, where all points have the same norm."""
+    solution = solve_dense(P, np.ones(len(q)), 2.0 / q, LINEAR, start=start)
+    total = float(solution.alpha.sum())
+    return solution.alpha / total, float(q[0]) - 1.0 / total, solution
+
+
+def _centre_of_unequal(P: Array, q: Array, start: Solution | None) -> tuple[Array, float, Solution]:
+    """Return the same for points of any norm."""
+    shift = float(q.max())  # more added to K, so that μ ≥ 0
+    P, q = P + shift, q + shift
+    low, high, mu = 0.0, np.inf, shift
+    solution = start
+    for _ in range(_MOST_ROUNDS):
+        pull = 0.5 * q + mu
+        solution = solve_dense(P / np.outer(pull, pull), np.ones(len(q)), 2.0 * pull**2 / q, LINEAR, start=solution)
+        gamma = solution.alpha / pull
+        excess = float(gamma.sum()) - 1.0
+        if abs(excess) <= _SUMS_TO_ONE:
+            break
+        low, high = (low, mu) if excess > 0.0 else (mu, high)
+        support = solution.support
+        slope = float(lstsq(P[np.ix_(support, support)], np.ones(len(support)), check_finite=False)[0].sum())
+        mu -= excess / slope if slope > 0.0 else 0.0
+        if not low < mu < high:
+            mu = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low + shift
+    assert solution is not None
+    gamma /= gamma.sum()
+    return gamma, float(gamma @ q - gamma @ P @ gamma), solution
+
+
+def _norm_bound(trained: DenseTrained) -> Ball:
+    """Return R² ≤ max K(x, x), with 1/C more for quadratic slack: the ball around the origin."""
+    ridge = trained.slack.ridge(trained.penalties)
+    squared = trained.covariance.diagonal + ridge
+    farthest = int(np.argmax(squared))
+    by_kernel = trained.covariance.kernel.contract_diagonal(np.ones(1), trained.problem.X[[farthest]])
+    gradient = np.concatenate([[-ridge[farthest]], by_kernel])
+    return Ball(float(squared[farthest]), gradient, CONVERGED, None)
 
 
 def _checked(state: Any) -> tuple[Solution | None, Solution | None]:

@@ -18,7 +18,9 @@ from marginwise.criteria.leave_one_out import LeaveOneOut
 from marginwise.criteria.radius import RadiusMargin
 from marginwise.criteria.span import RawSpan, Span
 from marginwise.errors import InvalidInputError, choose
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.hyperparameters import as_model
+from marginwise.kernels import Kernel
+from marginwise.model import Model, Values
 from marginwise.problem import as_problem
 from marginwise.slack import Slack, as_slack
 
@@ -73,9 +75,10 @@ def evaluate(
     criterion: Criterion | str,
     X: npt.ArrayLike,
     y: npt.ArrayLike,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model | Values,
     slack: Slack | str | None = None,
     *,
+    kernel: Kernel | None = None,
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
     state: Any = None,
@@ -89,9 +92,11 @@ def evaluate(
     X, y : array-like
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters
-        Where to evaluate it.
+        Where to evaluate it; or C, where another kernel than the paper's is given.
     slack : Slack or str, optional
         "linear" or "quadratic"; by default the first that the criterion is defined for.
+    kernel : Kernel, optional
+        A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional
@@ -106,4 +111,5 @@ def evaluate(
     >>> result.gradient.shape
     (4,)
     """
-    return as_criterion(criterion, slack).evaluate(as_problem(X, y, sample_weight, inducing), hyperparameters, state)
+    problem = as_problem(X, y, sample_weight, inducing)
+    return as_criterion(criterion, slack).evaluate(problem, as_model(hyperparameters, kernel), state)

@@ -20,15 +20,15 @@ from scipy.special import expit
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.factor import Factor, factorise
-from marginwise.criteria.training import Trained, train, wrong
+from marginwise.criteria.training import DenseTrained, train, wrong
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 
-_SINGULAR = "the span could not be had: K + I/C is singular to rounding; a smaller C·k0 helps"
+_SINGULAR = "the span could not be computed: K + I/C is singular to rounding; a smaller C·k0 helps"
 
 
 class RawSpan(Criterion):
@@ -42,10 +42,10 @@ class RawSpan(Criterion):
     equation = "eq. (span)"
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the estimate; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         spans = weighted_spans(trained, 0.0)
         if spans is None:
             return trained.failed(_SINGULAR)
@@ -74,10 +74,10 @@ class Span(Criterion):
         self.c1, self.c2, self.eta = c1, c2, eta
 
     def evaluate(
-        self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
+        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the estimate and its gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, model, self.slack, state)
         spans = weighted_spans(trained, self.eta)
         if spans is None:
             return trained.failed(_SINGULAR)
@@ -129,7 +129,7 @@ class Spans:
         return K_slope, by_alpha + copies, log_C - float(copies @ alpha)
 
 
-def weighted_spans(trained: Trained, eta: float) -> Spans | None:
+def weighted_spans(trained: DenseTrained, eta: float) -> Spans | None:
     """Return α_i S_i² with smoothing ``eta``, or None if M is singular to rounding."""
     support = trained.solution.support
     alpha, C = trained.solution.alpha[support], trained.penalties[support]

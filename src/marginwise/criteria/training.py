@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
 from marginwise.criteria.contract import Evaluation
+from marginwise.covariance import DenseCovariance
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
 from marginwise.slack import Slack
 from marginwise.status import Status
-from marginwise.svm import Solution, solve_dense
+from marginwise.svm import Solution, solve_svm
 from marginwise.svm.contract import describe
 
 Array = npt.NDArray[np.float64]
@@ -31,23 +31,17 @@ OWN_STATE = "None, or the state of an evaluation of this criterion on this probl
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """An SVM's solution with what it is the solution of.
-
-    ``problem`` has no repeated rows: for linear slack the split of α between copies of a row is arbitrary; only
-    their sum is fixed. ``rows`` says which rows of the given problem these are.
-    """
+    """An SVM's solution with what it is the solution of."""
 
     problem: Problem
-    rows: Indices
-    hyperparameters: Hyperparameters
+    model: Model
     slack: Slack
-    gram: Array
     solution: Solution
 
     @cached_property
     def penalties(self) -> Array:
         """C_i = C w_i."""
-        return self.problem.penalties(self.hyperparameters.C)
+        return self.problem.penalties(self.model.C)
 
     @cached_property
     def total_weight(self) -> float:
@@ -70,11 +64,6 @@ class Trained:
         return np.minimum(1.0, self.problem.weights)
 
     @cached_property
-    def support_gram(self) -> Array:
-        """K restricted to the support vectors."""
-        return principal_block(self.gram, self.solution.support)
-
-    @cached_property
     def marginal_in_support(self) -> Indices:
         """Where the marginal support vectors stand among the support vectors."""
         return np.searchsorted(self.solution.support, self.solution.marginal)
@@ -82,20 +71,6 @@ class Trained:
     def mean(self, values: Array) -> float:
         """Return the weighted mean over the examples."""
         return float(self.problem.weights @ values) / self.total_weight
-
-    def gradient(self, direction: Array, log_C: float, block: Array | None = None) -> Array:
-        """Return the derivatives in the logarithms of the hyperparameters.
-
-        The cotangent of K is sym(direction βᵀ), zero off the support vectors, plus ``block`` on these;
-        ``log_C`` is the derivative that does not come through K.
-        """
-        support = self.solution.support
-        G = symmetric_product(direction[support, None], self.signed_alpha[support, None])
-        if block is not None:
-            G += block
-        gradient = kernel.contract(G, self.support_gram, self.problem.X[support], self.hyperparameters)
-        gradient[0] += log_C
-        return gradient
 
     def evaluation(
         self, value: float, gradient: Array | None = None, status: Status | None = None, **info: Any
@@ -111,29 +86,68 @@ class Trained:
         return self.evaluation(np.nan, None, Status(False, reason))
 
 
+@dataclass(frozen=True, eq=False)
+class DenseTrained(Trained):
+    """The same with the Gram matrix at hand.
+
+    ``problem`` has no repeated rows: for linear slack the split of α between copies of a row is arbitrary; only
+    their sum is fixed. ``rows`` says which rows of the given problem these are.
+    """
+
+    covariance: DenseCovariance
+    rows: Indices
+
+    @property
+    def gram(self) -> Array:
+        """K."""
+        return self.covariance.gram
+
+    @cached_property
+    def support_covariance(self) -> DenseCovariance:
+        """The covariance of the support vectors alone."""
+        return self.covariance.principal(self.solution.support)
+
+    @property
+    def support_gram(self) -> Array:
+        """K restricted to the support vectors."""
+        return self.support_covariance.gram
+
+    def gradient(self, direction: Array, log_C: float, block: Array | None = None) -> Array:
+        """Return the derivatives in log C and the logarithms of the kernel's hyperparameters.
+
+        The cotangent of K is sym(direction βᵀ), zero off the support vectors, plus ``block`` on these;
+        ``log_C`` is the derivative that does not come through K.
+        """
+        support = self.solution.support
+        G = symmetric_product(direction[support, None], self.signed_alpha[support, None])
+        if block is not None:
+            G += block
+        return np.concatenate([[log_C], self.support_covariance.contract(G)])
+
+
 def train(
     problem: Problem,
-    hyperparameters: Hyperparameters,
+    model: Model,
     slack: Slack,
     start: Any = None,
-) -> Trained:
+) -> DenseTrained:
     """Train the SVM on the problem, its repeated rows merged."""
     merged, rows, _ = merge_repeated(problem, problem.repeats)
-    K = merged.gram(hyperparameters)
-    return solve_distinct(merged, rows, hyperparameters, slack, K, check_start(start, merged.n))
+    covariance = merged.dense_covariance(model)
+    return solve_distinct(merged, rows, model, slack, covariance, check_start(start, merged.n))
 
 
 def solve_distinct(
     problem: Problem,
     rows: Indices,
-    hyperparameters: Hyperparameters,
+    model: Model,
     slack: Slack,
-    gram: Array,
+    covariance: DenseCovariance,
     start: Solution | None,
-) -> Trained:
+) -> DenseTrained:
     """Train the SVM on a problem whose rows all differ."""
-    solution = solve_dense(gram, problem.y, problem.penalties(hyperparameters.C), slack, start=start)
-    return Trained(problem, rows, hyperparameters, slack, gram, solution)
+    solution = solve_svm(covariance, problem.y, problem.penalties(model.C), slack, start=start)
+    return DenseTrained(problem, model, slack, solution, covariance, rows)
 
 
 def check_start(start: Any, n: int) -> Solution | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from marginwise.criteria import Criterion
-from marginwise.hyperparameters import C_BOUNDS, K0_BOUNDS, KOFF_BOUNDS, Hyperparameters
+from marginwise.model import Model
 from marginwise.search import Run
 from marginwise.status import Status
 from marginwise.tuning import Tuning
@@ -37,15 +37,17 @@ def _unfinished(tuning: Tuning, max_evaluations: int | None) -> list[str]:
     return [] if "budget" in tuning.status.message else [f"the search did not converge: {tuning.status.message}"]
 
 
-def _on_bounds(found: Hyperparameters) -> list[str]:
+def _on_bounds(found: Model) -> list[str]:
     """Say which of C, k0 and koff ended on a bound; a length scale on its bound only says that an input is useless."""
-    bounds = {"C": C_BOUNDS, "k0": K0_BOUNDS, "koff": KOFF_BOUNDS}
+    logs = found.to_vector()
+    alone = np.setdiff1d(np.arange(len(logs)), np.concatenate([*found.groups, []]))
     return [
-        f"{name} = {getattr(found, name):.3g} ended on its {side} bound: the data do not determine it, and predictions "
-        f"may be too sure or too unsure; a narrower prior does, e.g. prior=Prior({name}=(mean of the logarithm, 0.5))"
-        for name, limits in bounds.items()
-        for side, bound in zip(("lower", "upper"), limits, strict=True)
-        if abs(np.log(getattr(found, name) / bound)) < 1e-6
+        f"{found.names[i]} = {np.exp(logs[i]):.3g} ended on its {side} bound: the data do not determine it, and "
+        "predictions may be too sure or too unsure; a narrower prior does, e.g. "
+        f"prior=Prior({found.names[i]}=(mean of the logarithm, 0.5))"
+        for i in alone
+        for side, bounds in zip(("lower", "upper"), found.log_bounds, strict=True)
+        if abs(logs[i] - bounds[i]) < 1e-6
     ]
 
 

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_expit, logsumexp
 
-from marginwise import kernel
+from marginwise.covariance import Sites
 from marginwise.estimators._calibration import Calibration
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
-from marginwise.inference.sites import Sites
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.tuning import Tuning
@@ -53,7 +52,7 @@ class Member:
     gain: Array | None = None
 
     @property
-    def hyperparameters(self) -> Hyperparameters:
+    def hyperparameters(self) -> Model:
         """The hyperparameters found."""
         return self.tuning.hyperparameters
 
@@ -174,9 +173,9 @@ class BinaryModel:
         h = member.hyperparameters
         likelihood = slack_likelihood(self.slack, h.C, self.sample_weight)
         if member.inducing is not None and member.coefficients is not None and member.gain is not None:
-            return GaussianPredictor(member.inducing, member.coefficients, member.gain, h, likelihood)
+            return GaussianPredictor(member.inducing, member.coefficients, member.gain, h.kernel, likelihood)
         return GaussianPosterior.from_sites(self.problem, h, likelihood, Sites(member.tau, member.nu)).predictor
 
     def _svm_latent(self, X: Array) -> Array:
         points = self.X[self.support] if self.svm_points is None else self.svm_points
-        return kernel.cross_gram(X, points, self.main.hyperparameters) @ self.dual_coef
+        return self.main.hyperparameters.kernel.cross(X, points) @ self.dual_coef

@@ -12,9 +12,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from marginwise.covariance import as_blocks
 from marginwise.errors import InvalidInputError
-from marginwise.lowrank import as_blocks
-from marginwise.lowrank.draw import draw_rows, row_numbers
+from marginwise.estimators._draw import draw_rows, row_numbers
 
 Array = npt.NDArray[np.float64]
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
+from marginwise.covariance import as_blocks
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._classes import ClassificationTable, classified
 from marginwise.estimators._scaling import Scaling
-from marginwise.lowrank import as_blocks
 
 Array = npt.NDArray[np.float64]
 

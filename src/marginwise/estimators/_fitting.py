@@ -16,16 +16,15 @@ from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
 from marginwise.estimators._calibration import ENOUGH, calibration
 from marginwise.estimators._scale import EXACT, POLISHING, Scale
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep_gradient import leave_one_out
-from marginwise.inference.low_rank import LowRankGaussian
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.priors import Prior
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search import Trace
 from marginwise.stacking import Component, Stack, climb
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import Solution, expansion, solve_problem
+from marginwise.svm import Solution, solve_problem, svm_covariance
 from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
@@ -83,7 +82,7 @@ def fit_all(
     return [replace(model, X=shared) for model in models]
 
 
-def model_at(problem: Problem, sample: Problem, recipe: Recipe, hyperparameters: Hyperparameters) -> BinaryModel:
+def model_at(problem: Problem, sample: Problem, recipe: Recipe, hyperparameters: Model) -> BinaryModel:
     """Return the model with these hyperparameters alone, as if a search had ended there."""
     tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
     return _assembled(problem, sample, recipe, Stack((Component(1.0, 0.0, tuning),), None))
@@ -214,10 +213,11 @@ def _trained(problem: Problem, rows: Array, recipe: Recipe, component: Component
     part = _Part(_member(component, posterior), posterior.status, _leave_one_out(posterior), None)
     if not with_svm:
         return part
-    gram = posterior.gaussian.gram if isinstance(posterior.gaussian, LowRankGaussian) else None
-    solution = solve_problem(posterior.problem, h, slack, gram=gram)
-    points, coefficients = expansion(posterior.problem, h, solution, gram)
-    return part._replace(svm=(solution, coefficients, None if gram is None else points))
+    covariance = posterior.gaussian.prior
+    solution = solve_problem(posterior.problem, h, slack, covariance=covariance)
+    points, coefficients = covariance.expansion(posterior.problem.y * solution.alpha)
+    low_rank = posterior.problem.inducing is not None
+    return part._replace(svm=(solution, coefficients, points if low_rank else None))
 
 
 def _member(component: Component, posterior: GaussianPosterior) -> Member:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.covariance import Sites, choose_inducing
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.inference.sites import Sites
-from marginwise.lowrank import choose_inducing
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 
@@ -55,25 +54,25 @@ class Scale:
     rank: str | int | None = None
     seed: int = 0
 
-    def for_tuning(self, problem: Problem, start: Hyperparameters) -> Problem:
+    def for_tuning(self, problem: Problem, start: Model) -> Problem:
         """Return the problem to tune on, with inducing inputs chosen for ``start`` where the rank is limited."""
         if self.rank is None:
             return problem
         number = _MOST_TUNING if isinstance(self.rank, str) else self.rank
-        return replace(problem, inducing=choose_inducing(problem.X, start, number, seed=self.seed))
+        return replace(problem, inducing=choose_inducing(problem.X, start.kernel, number, seed=self.seed))
 
     def posterior(
-        self, problem: Problem, rows: Array, hyperparameters: Hyperparameters, slack: Slack
+        self, problem: Problem, rows: Array, hyperparameters: Model, slack: Slack
     ) -> GaussianPosterior:
         """Return the posterior of a problem; inducing inputs, if any, are chosen from ``rows``."""
         if self.rank is None:
             return site_posterior(problem, hyperparameters, slack, with_gradient=False)
         number = None if isinstance(self.rank, str) else self.rank
-        inducing = choose_inducing(rows, hyperparameters, number, most=_MOST, seed=self.seed)
+        inducing = choose_inducing(rows, hyperparameters.kernel, number, most=_MOST, seed=self.seed)
         start: Sites | None = None
         few = len(inducing) // _COARSER
         if few > 1:
-            coarse = replace(problem, inducing=choose_inducing(rows, hyperparameters, few, seed=self.seed))
+            coarse = replace(problem, inducing=choose_inducing(rows, hyperparameters.kernel, few, seed=self.seed))
             start = site_posterior(coarse, hyperparameters, slack, tolerance=_TOLERANCE, with_gradient=False).sites
         whole = replace(problem, inducing=inducing)
         return site_posterior(whole, hyperparameters, slack, start=start, tolerance=_TOLERANCE, with_gradient=False)

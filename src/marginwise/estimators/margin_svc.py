@@ -9,14 +9,14 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from marginwise import kernel
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._stored import StoredEstimator
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.kernels import Kernel
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import as_slack
-from marginwise.svm import solve_problem
-from marginwise.svm.api import MAX_MEMORY
+from marginwise.svm import solve_problem, svm_covariance
 
 Array = npt.NDArray[np.float64]
 
@@ -44,6 +44,8 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         Penalty for margins below 1: their shortfall, or half its square.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into the sample weights.
+    kernel : Kernel or None, default=None
+        Another kernel with its hyperparameters, in the place of k0, koff and length_scales.
 
     Attributes
     ----------
@@ -73,6 +75,7 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         length_scales: Any = 1.0,
         slack: str = "linear",
         class_weight: Any = None,
+        kernel: Kernel | None = None,
     ) -> None:
         self.C = C
         self.k0 = k0
@@ -80,16 +83,18 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.length_scales = length_scales
         self.slack = slack
         self.class_weight = class_weight
+        self.kernel = kernel
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginSVC:
         """Train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
         slack = as_slack(self.slack)
-        self.hyperparameters_ = Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
+        self.hyperparameters_ = self._model()
         table = check_table(self, X, y, sample_weight, self.class_weight)
         problems = [Problem(table.X, labels, table.weights) for labels in table.labelings]
-        fits = 8 * len(table.X) ** 2 <= MAX_MEMORY
-        gram = problems[0].gram(self.hyperparameters_) if fits else None
-        self.solutions_ = [solve_problem(problem, self.hyperparameters_, slack, gram=gram) for problem in problems]
+        covariance = svm_covariance(problems[0], self.hyperparameters_)
+        self.solutions_ = [
+            solve_problem(problem, self.hyperparameters_, slack, covariance=covariance) for problem in problems
+        ]
         for solution in self.solutions_:
             solution.status.warn()
         signed = np.array([p.y * s.alpha for p, s in zip(problems, self.solutions_, strict=True)])
@@ -99,6 +104,11 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.dual_coef_ = signed[:, self.support_]
         return self
 
+    def _model(self) -> Model:
+        if self.kernel is None:
+            return Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
+        return Model(self.C, self.kernel)
+
     def decision_function(self, X: Any) -> Array:
         """Return the latent function θ*(x), shape (n,) for two classes and (n, n_classes) for more."""
         check_is_fitted(self)
@@ -106,7 +116,7 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         latent = np.empty((len(X), len(self.dual_coef_)))
         for start in range(0, len(X), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            latent[rows] = kernel.cross_gram(X[rows], self.support_vectors_, self.hyperparameters_) @ self.dual_coef_.T
+            latent[rows] = self.hyperparameters_.kernel.cross(X[rows], self.support_vectors_) @ self.dual_coef_.T
         return latent[:, 0] if len(self.classes_) == 2 else latent
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning
 from marginwise.estimators._binary import BinaryModel
@@ -26,7 +27,6 @@ from marginwise.estimators._parameters import check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator
-from marginwise.lowrank import as_blocks
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Record, Run, Trace

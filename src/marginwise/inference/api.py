@@ -8,17 +8,19 @@ from typing import Any
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError, choose
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.hyperparameters import as_model
+from marginwise.covariance import Sites
 from marginwise.inference.contract import Posterior
-from marginwise.inference.covariance import blur
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient
 from marginwise.inference.laplace import laplace_posterior
 from marginwise.inference.likelihoods import as_likelihood
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sampling import hmc_posterior, sample_posterior
-from marginwise.inference.sites import SiteApproximation, Sites
+from marginwise.inference.sites import SiteApproximation
 from marginwise.inference.variational import run_variational
+from marginwise.kernels import Kernel
+from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem
 from marginwise.slack import Slack, as_slack
 
@@ -26,10 +28,11 @@ from marginwise.slack import Slack, as_slack
 def posterior(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model | Values,
     slack: Slack | str = "linear",
     method: str = "ep",
     *,
+    kernel: Kernel | None = None,
     likelihood: str = "slack",
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
@@ -42,12 +45,14 @@ def posterior(
     X, y : array-like
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters
-        Those of the prior and of the likelihood.
+        Those of the prior and of the likelihood; or C, where another kernel than the paper's is given.
     slack : Slack or str
         "linear" or "quadratic".
     method : str
         "ep", expectation propagation; "variational", the nearest Gaussian in Kullback–Leibler divergence; "laplace",
         a Gaussian around the SVM; "sample", many guided chains; "hmc", the paper's Hybrid Monte Carlo.
+    kernel : Kernel, optional
+        A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
     likelihood : str
         "slack", eq. (lh); for "ep" and "variational" also "normalised", the same divided by its sum over the two
         labels, and "probit" or "logistic", which make it a Gaussian process classifier and don't depend on C.
@@ -61,25 +66,27 @@ def posterior(
 
     Examples
     --------
+    >>> from marginwise import Hyperparameters
     >>> result = posterior([[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
     >>> result.predict_proba([[1.5]]).round(2)
     array([[0.03, 0.97]])
     """
     problem, slack = as_problem(X, y, sample_weight, inducing), as_slack(slack)
+    model = as_model(hyperparameters, kernel)
     choose("method", method, METHODS)
     choose("likelihood", likelihood, _LIKELIHOODS)
     if method in _BY_SITES:
-        return site_posterior(problem, hyperparameters, slack, method, likelihood=likelihood, **options)
+        return site_posterior(problem, model, slack, method, likelihood=likelihood, **options)
     if likelihood != "slack":
         raise InvalidInputError("likelihood", likelihood, f"'slack' for the method {method!r}")
     if "start" in options:
         options["start"] = _sites(options["start"], problem)
-    return _OTHERS[method](problem, hyperparameters, slack, **options)
+    return _OTHERS[method](problem, model, slack, **options)
 
 
 def site_posterior(
     problem: Problem,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model,
     slack: Slack,
     method: str = "ep",
     *,
@@ -93,12 +100,10 @@ def site_posterior(
     Without ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
     """
     name = _LIKELIHOODS[likelihood].format(slack.name)
-    gram = problem.covariance(hyperparameters) if method == "ep" else problem.gram(hyperparameters)
-    model = as_likelihood(name, hyperparameters.C, problem.weights).blurred(blur(gram))
-    result = _BY_SITES[method](gram, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
-    gradient = None
-    if with_gradient:
-        gradient = evidence_gradient(result, model, gram, problem, hyperparameters) / problem.weights.sum()
+    covariance = problem.covariance(hyperparameters) if method == "ep" else problem.dense_covariance(hyperparameters)
+    model = as_likelihood(name, hyperparameters.C, problem.weights).blurred(covariance.residual)
+    result = _BY_SITES[method](covariance, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
+    gradient = evidence_gradient(result, model) / problem.weights.sum() if with_gradient else None
     mean, variance = result.gaussian.latent_moments()
     return GaussianPosterior(
         problem=problem,

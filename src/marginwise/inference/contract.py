@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 
@@ -29,8 +29,8 @@ class Posterior(ABC):
     log_evidence : float or None
         ln Q(Y|X), not divided by n; None where the method gives none.
     gradient : array or None
-        Derivatives of E(Y|X) = ln Q(Y|X)/n with respect to log C, log k0, log koff, log l_1 … log l_d
-        (n is the sum of the weights).
+        Derivatives of E(Y|X) = ln Q(Y|X)/n with respect to log C and the logarithms of the kernel's
+        hyperparameters (n is the sum of the weights).
     log_evidence_se, gradient_se : float, array or None
         Standard errors where the values were sampled; None where they were not.
     status : Status
@@ -40,7 +40,7 @@ class Posterior(ABC):
     """
 
     problem: Problem
-    hyperparameters: Hyperparameters
+    hyperparameters: Model
     latent_mean: Array
     latent_variance: Array
     log_evidence: float | None = None

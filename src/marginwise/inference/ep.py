@@ -9,14 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.covariance import SiteCovariance, Sites
 from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_steps import Moves, Point
 from marginwise.inference.likelihoods import Likelihood
-from marginwise.inference.sites import SiteApproximation, Sites
-from marginwise.lowrank import LowRankGram
+from marginwise.inference.sites import SiteApproximation
 from marginwise.status import CONVERGED, Status
-
-__all__ = ["TOLERANCE", "SiteApproximation", "Sites", "run_ep"]
 
 Array = npt.NDArray[np.float64]
 
@@ -35,7 +33,7 @@ _PART, _CIRCLE = 0.9, 25
 
 
 def run_ep(
-    gram: Array | LowRankGram,
+    covariance: SiteCovariance,
     y: Array,
     likelihood: Likelihood,
     *,
@@ -45,16 +43,16 @@ def run_ep(
 ) -> SiteApproximation:
     """Return the fixed point of expectation propagation, started from the sites of ``start`` if given.
 
-    Where the Gram matrix is of low rank, the likelihood must be blurred by its residual.
+    The likelihood must be blurred by the covariance's residual, if it has one.
     """
-    moves = Moves(gram, y, likelihood)
+    moves = Moves(covariance, y, likelihood)
     point = None if start is None else moves.point(start.tau, start.nu)
     if point is None or point.residual > _FAR:
         point = moves.prior()
     best = point
     sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
-    tolerance = max(tolerance, moves.covariance.accuracy)
-    goal = moves.covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
+    tolerance = max(tolerance, covariance.accuracy)
+    goal = covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
     mixer = Mixer()
     while point.residual > tolerance and sweeps < max_sweeps:
         sweeps += 1

@@ -7,13 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.gaussian import SiteGaussian
+from marginwise.covariance import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.likelihoods import Likelihood, Moments
 from marginwise.inference.repetitions import without_one
 from marginwise.inference.sites import SiteApproximation
-from marginwise.lowrank import LowRankGram
 from marginwise.problem import Problem
 
 Array = npt.NDArray[np.float64]
@@ -22,14 +20,8 @@ Array = npt.NDArray[np.float64]
 _ACCURACY = 1e-10
 
 
-def evidence_gradient(
-    result: SiteApproximation,
-    likelihood: Likelihood,
-    gram: Array | LowRankGram,
-    problem: Problem,
-    hyperparameters: Hyperparameters,
-) -> Array:
-    """Return the derivatives of ln Q(Y|X) in the logarithms of the hyperparameters.
+def evidence_gradient(result: SiteApproximation, likelihood: Likelihood) -> Array:
+    """Return the derivatives of ln Q(Y|X) in the logarithms of C and the kernel's hyperparameters.
 
     At the fixed point the evidence of expectation propagation, and the bound of the variational approximation, are
     stationary in the sites, so that only explicit dependences count: ∂/∂K = ½(bbᵀ - W) (Rasmussen & Williams 2006,
@@ -37,10 +29,8 @@ def evidence_gradient(
     """
     gaussian = result.gaussian
     blur_bar = _by_variance(result.moments, gaussian.cavity_variance)
-    gradient = gaussian.contract_evidence(gram, problem.X, hyperparameters, blur_bar)
     by_c = result.moments.value_c.sum() + likelihood.log_kappa_c * likelihood.weights.sum()
-    gradient[0] = hyperparameters.C * by_c
-    return gradient
+    return np.concatenate([[likelihood.C * by_c], gaussian.contract_evidence(blur_bar)])
 
 
 class LeaveOneOut(NamedTuple):
@@ -84,11 +74,7 @@ def mean_leave_one_out(result: SiteApproximation, likelihood: Likelihood, proble
 
 
 def leave_one_out_with_gradient(
-    result: SiteApproximation,
-    likelihood: Likelihood,
-    gram: Array | LowRankGram,
-    problem: Problem,
-    hyperparameters: Hyperparameters,
+    result: SiteApproximation, likelihood: Likelihood, problem: Problem
 ) -> tuple[float, Array]:
     """Return the weighted mean log-probability of the left-out labels, and its derivatives.
 
@@ -115,10 +101,10 @@ def leave_one_out_with_gradient(
     # At fixed cavities dτ/dC = -β⁻² ∂³ln Z/∂m²∂C and e = dν - μ dτ is β⁻¹ ∂²ln Z/∂m∂C, and the same for the blur.
     by_curvature, by_slope = -tau_bar * (scale / tilted.keep) ** 2, e_bar * scale / tilted.keep
     blur_bar = shares * loo.by_blur + _moved_by_blur(gaussian, tilted, by_curvature, by_slope)
-    gradient = gaussian.contract_marginals(gram, problem.X, hyperparameters, x_bar / scale, v_bar / scale**2, blur_bar)
+    by_kernel = gaussian.contract_marginals(x_bar / scale, v_bar / scale**2, blur_bar)
     moved = by_curvature @ tilted.curvature_c + by_slope @ tilted.slope_c
-    gradient[0] = hyperparameters.C * (shares @ loo.by_c + moved)
-    return float(shares @ loo.log_probability), gradient
+    by_log_c = likelihood.C * (shares @ loo.by_c + moved)
+    return float(shares @ loo.log_probability), np.concatenate([[by_log_c], by_kernel])
 
 
 def _by_variance(moments: Moments, v: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.inference.sites import Sites
+from marginwise.covariance import Sites
 
 Array = npt.NDArray[np.float64]
 

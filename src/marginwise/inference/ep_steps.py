@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.covariance import SiteCovariance, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError
-from marginwise.inference.covariance import Covariance, as_covariance
 from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_sequential import sweep_sites
-from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.likelihoods import Likelihood, Moments
-from marginwise.inference.sites import Sites
-from marginwise.lowrank import LowRankGram
 
 Array = npt.NDArray[np.float64]
 
@@ -55,19 +51,14 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """The moves for one Gram matrix, dense or of low rank, labels and likelihood."""
+    """The moves for one covariance, labels and likelihood."""
 
-    gram: Array | LowRankGram
+    covariance: SiteCovariance
     y: Array
     likelihood: Likelihood
 
-    @cached_property
-    def covariance(self) -> Covariance:
-        """What the moves ask of the Gram matrix."""
-        return as_covariance(self.gram)
-
     def point(self, tau: Array, nu: Array) -> Point | None:
-        """Return the point of these sites, or None if their Gaussian can't be had."""
+        """Return the point of these sites, or None if their Gaussian can't be computed."""
         gaussian = self.covariance.gaussian(tau, nu)
         if gaussian is None:
             return None
@@ -89,7 +80,7 @@ class Moves:
         zero = np.zeros(len(self.y))
         point = self.point(zero, zero)
         if point is None:
-            raise InvalidInputError("gram", "without a positive diagonal", "a covariance matrix")
+            raise InvalidInputError("kernel", "without a positive K(x, x) at some row", "a covariance; add a Constant")
         return point
 
     def all_at_once(self, point: Point, mixer: Mixer) -> Point | None:
@@ -140,7 +131,7 @@ class Moves:
     def one_at_a_time(self, point: Point, part: float) -> Point | None:
         """Return the point after this part of an update of each site in turn.
 
-        Where the Gram matrix is of low rank, all move at once, each by a third of that part.
+        Where the covariance is of low rank, all move at once, each by a third of that part.
         """
         gaussian = point.gaussian
         if self.likelihood.blur is not None:

@@ -5,9 +5,10 @@ With v_i = C_i y_i l_p'(y_iθ_i) and θ̃ = K⁻¹θ, the derivatives of ln Q(Y|
     log C:  C ∂ln κ/∂C Σ_i w_i - Σ_i C_i l_p(y_iθ_i)        (cgrad)
     log λ:  -½ vᵀ (∂K/∂log λ) θ̃                             (lgrad)
 
-For log k0 and log koff, ∂K = K - koff 11ᵀ and koff 11ᵀ make this a sum over examples, had for each draw by itself.
-For length scales it is the contraction of vθ̃ᵀ with ∂K, whose cost does not depend on the number of draws that vθ̃ᵀ
-is summed over; there the draws are summed in cells, of some neighbouring steps of some of the chains.
+For the offset koff, ∂K = koff 11ᵀ makes this a sum over examples, had for each draw by itself; and so it is for the
+amplitude k0 of all the rest, ∂K = K - koff 11ᵀ. For other hyperparameters it is the contraction of vθ̃ᵀ with ∂K, whose
+cost does not depend on the number of draws that vθ̃ᵀ is summed over; there the draws are summed in cells, of some
+neighbouring steps of some of the chains.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.covariance import DenseCovariance
 from marginwise.inference.control_variates import ControlVariates
 from marginwise.inference.diagnostics import Estimate, estimate_mean
 from marginwise.inference.sampler import Draws, Target
-from marginwise.problem import Problem
+from marginwise.kernels import Constant, Kernel
 
 Array = npt.NDArray[np.float64]
 
@@ -43,25 +43,66 @@ class GradientEstimate:
     effective_samples: Array
 
 
+@dataclass(frozen=True)
+class Chainwise:
+    """What is had draw by draw: the summands of log C, of the kernel without its offset, and of the offset if any.
+
+    Attributes
+    ----------
+    offset : float
+        The constant term of the kernel, 0 if there is none.
+    names : tuple of str
+        What the summands belong to.
+    places : tuple of (int, int)
+        Places among the kernel's hyperparameters, and among the summands, of those that are had so.
+    """
+
+    offset: float
+    names: tuple[str, ...]
+    places: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Chainwise:
+        """Return what can be had of this kernel."""
+        offsets = [t for t, term in enumerate(kernel.terms) if isinstance(term, Constant)]
+        rest = [t for t, term in enumerate(kernel.terms) if not isinstance(term, Constant)]
+        alone = np.cumsum([0, *(sum(not h.per_input for h in term.hyperparameters) for term in kernel.terms)])
+        names, places, offset = ["log_C", "rest"], [], 0.0
+        if len(rest) == 1 and kernel.terms[rest[0]].has_amplitude and len(offsets) <= 1:
+            places.append((int(alone[rest[0]]), 1))
+            names[1] = f"log_{kernel.names[alone[rest[0]]]}"
+        if len(offsets) == 1:
+            place = int(alone[offsets[0]])
+            places.append((place, 2))
+            names.append(f"log_{kernel.names[place]}")
+            offset = float(kernel.values[place])
+        return cls(offset, tuple(names), tuple(places))
+
+
 class GradientRecorder:
     """Collects draws and turns them into the gradient of the log evidence per example.
 
-    ``controls`` reduce the variance; ``block`` is the number of steps that are summed into one cell for the
-    length scales, a multiple of which must have been recorded for them to be estimated from all draws.
+    ``n`` is the sum of the weights. ``controls`` reduce the variance; ``block`` is the number of steps that are summed
+    into one cell, a multiple of which must have been recorded for all hyperparameters to be estimated from all draws.
     """
 
     def __init__(
         self,
-        problem: Problem,
-        hyperparameters: Hyperparameters,
+        covariance: DenseCovariance,
         target: Target,
+        C: float,
+        n: float,
         *,
         n_chains: int,
         controls: ControlVariates | None = None,
         block: int = _BLOCK,
     ) -> None:
-        self._problem, self._hyperparameters, self._target = problem, hyperparameters, target
+        self._covariance, self._target, self._C, self._n = covariance, target, C, n
         self._controls, self.block = controls, block
+        self._chainwise = Chainwise.of(covariance.kernel)
+        self._size = len(covariance.kernel.values)
+        taken = [place for place, _ in self._chainwise.places]
+        self._in_cells = np.setdiff1d(np.arange(self._size), taken)
         self._groups = max(k for k in range(1, _MAX_GROUPS + 1) if n_chains % k == 0)
         self._width = n_chains // self._groups
         self._terms: list[Array] = []
@@ -81,10 +122,10 @@ class GradientRecorder:
         y, penalties, slack = self._target.y[:, None], self._target.penalties[:, None], self._target.slack
         margin = y * draws.latent
         slope = penalties * y * slack.derivative(margin)
-        koff = self._hyperparameters.koff
-        offset = -0.5 * koff * slope.sum(axis=0) * draws.dual_latent.sum(axis=0)
+        offset = -0.5 * self._chainwise.offset * slope.sum(axis=0) * draws.dual_latent.sum(axis=0)
         virial = -0.5 * np.einsum("ij,ij->j", slope, draws.latent)
-        self._terms.append(np.stack([-self._target.penalties @ slack.loss(margin), virial - offset, offset]))
+        terms = [-self._target.penalties @ slack.loss(margin), virial - offset, offset]
+        self._terms.append(np.stack(terms[: len(self._chainwise.names)]))
         at = (len(self._terms) - 1) % self.block
         self._store(self._duals, draws.dual_latent, at)
         if self._controls is not None:
@@ -98,24 +139,26 @@ class GradientRecorder:
 
     @property
     def terms(self) -> Array:
-        """Summands of log C (without κ), log k0 and log koff for each draw, shape (3, steps, chains)."""
+        """The summands that are had draw by draw (log C without κ), shape (2 or 3, steps, chains)."""
         return np.stack(self._terms, axis=1)
 
     def estimate(self) -> GradientEstimate:
         """Return the gradient from all that was recorded; needs at least one full block."""
         chain_controls = np.stack(self._chain_controls, axis=1) if self._chain_controls else None
-        parts: list[Estimate] = [estimate_mean(series, chain_controls) for series in self.terms]
+        chainwise = [estimate_mean(series, chain_controls) for series in self.terms]
+        parts: list[Estimate] = [chainwise[0]] * (1 + self._size)
+        for place, term in self._chainwise.places:
+            parts[1 + place] = chainwise[term]
         cells = np.stack(self._cells)
         cell_controls = np.stack(self._cell_controls)[None] if self._cell_controls else None
-        for a in range(cells.shape[-1]):
+        for a, place in enumerate(self._in_cells):
             own = None if cell_controls is None or cells[..., a].size < _MIN_CELLS else cell_controls[..., a]
-            parts.append(estimate_mean(cells[..., a], own))
-        n, C = float(self._problem.weights.sum()), self._hyperparameters.C
-        gradient = np.array([part.value for part in parts]) / n
-        gradient[0] += C * self._target.slack.log_kappa_derivative(C)
+            parts[1 + place] = estimate_mean(cells[..., a], own)
+        gradient = np.array([part.value for part in parts]) / self._n
+        gradient[0] += self._C * self._target.slack.log_kappa_derivative(self._C)
         return GradientEstimate(
             gradient,
-            np.array([part.standard_error for part in parts]) / n,
+            np.array([part.standard_error for part in parts]) / self._n,
             np.array([part.effective_samples for part in parts]),
         )
 
@@ -128,7 +171,7 @@ class GradientRecorder:
     def _finish_cells(self) -> None:
         """Turn the buffers into one cell for each group of chains."""
         n, draws = self._target.n, self.block * self._width
-        self._cells.append(np.empty((self._groups, len(self._hyperparameters.length_scales))))
+        self._cells.append(np.empty((self._groups, len(self._in_cells))))
         if self._controls is not None:
             self._cell_controls.append(np.empty_like(self._cells[-1]))
         for group in range(self._groups):
@@ -142,7 +185,7 @@ class GradientRecorder:
             self._sums[:] = 0.0
 
     def _contract(self, matrix: Array) -> Array:
-        """Return -½⟨∂K/∂log l_a, matrix⟩ for each length scale."""
+        """Return -½⟨∂K/∂log h, matrix⟩ for each hyperparameter that is estimated from cells."""
         symmetric = matrix + matrix.T
         symmetric *= -0.25
-        return kernel.contract(symmetric, self._target.gram, self._problem.X, self._hyperparameters)[3:]
+        return self._covariance.contract(symmetric)[self._in_cells]

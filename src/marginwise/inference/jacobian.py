@@ -19,9 +19,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.inference.gaussian import SiteGaussian
+from marginwise.covariance import SiteGaussian, Sites
 from marginwise.inference.likelihoods import Moments
-from marginwise.inference.sites import Sites
 
 Array = npt.NDArray[np.float64]
 

@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import NotConvergedError
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.gaussian import site_gaussian
 from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.prediction import GaussianPosterior
+from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
 from marginwise.slack import Slack
-from marginwise.svm import Solution, solve_dense
+from marginwise.svm import Solution, solve_svm
 
 Array = npt.NDArray[np.float64]
 
@@ -29,19 +28,19 @@ SMOOTHING = 0.1
 
 
 def laplace_posterior(
-    problem: Problem, hyperparameters: Hyperparameters, slack: Slack, *, a: float = SMOOTHING
+    problem: Problem, hyperparameters: Model, slack: Slack, *, a: float = SMOOTHING
 ) -> GaussianPosterior:
     """Return the Laplace approximation; ``a`` smooths l_2'' and is not used for linear slack.
 
     Repeated rows are merged into one of their total weight: how their α is split between them is arbitrary.
     """
     merged, _, places = merge_repeated(problem, problem.repeats)
-    K = merged.gram(hyperparameters)
+    covariance = merged.dense_covariance(hyperparameters)
     penalties = merged.penalties(hyperparameters.C)
-    solution = solve_dense(K, merged.y, penalties, slack)
+    solution = solve_svm(covariance, merged.y, penalties, slack)
     tau = curvature(solution, penalties, slack, a)
     # Sites with b = K⁻¹μ = y∘α have the mean θ*.
-    gaussian = site_gaussian(K, tau, merged.y * solution.alpha + tau * solution.latent)
+    gaussian = covariance.gaussian(tau, merged.y * solution.alpha + tau * solution.latent)
     if gaussian is None:
         raise NotConvergedError(
             "the Laplace approximation has no covariance: the Gram matrix is so close to singular that rounding makes "

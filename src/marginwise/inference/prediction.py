@@ -8,14 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
+from marginwise.covariance import SiteGaussian, Sites
 from marginwise.errors import NotConvergedError
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.contract import Posterior
-from marginwise.inference.covariance import as_covariance
-from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.likelihoods import Likelihood
-from marginwise.inference.sites import Sites
+from marginwise.kernels import Kernel
+from marginwise.model import Model
 from marginwise.problem import Problem, check_inputs
 
 Array = npt.NDArray[np.float64]
@@ -39,42 +37,38 @@ class GaussianPredictor:
         b: the latent mean is k(x)ᵀb.
     gain : array of shape (m, m)
         W: the latent variance is K(x, x) - k(x)ᵀWk(x).
-    hyperparameters, likelihood
-        Those of the kernel, and of a label.
+    kernel, likelihood
+        The prior covariance function, and the likelihood of a label.
     """
 
     points: Array
     coefficients: Array
     gain: Array
-    hyperparameters: Hyperparameters
+    kernel: Kernel
     likelihood: Likelihood
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
         X = check_inputs(X_new, "X_new")
-        prior = kernel.diagonal(len(X), self.hyperparameters)
+        prior = self.kernel.diagonal(X)
         mean, explained = np.empty(len(X)), np.empty(len(X))
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
-            k = kernel.cross_gram(X[rows], self.points, self.hyperparameters)
+            k = self.kernel.cross(X[rows], self.points)
             mean[rows] = k @ self.coefficients
             explained[rows] = np.einsum("ij,ij->i", k @ self.gain, k)
         return mean, np.maximum(prior - explained, _LEAST_SHARE * prior)
 
     def squared_slopes(self, weights: Array) -> Array:
-        """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input.
-
-        ∂k(x)ᵀb/∂x_a = Σ_j b_j R(x, z_j)(z_ja - x_a)/l_a², with R the kernel without its offset.
-        """
-        Z, h = self.points, self.hyperparameters
+        """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input."""
+        Z = self.points
         total = np.zeros(Z.shape[1])
         step = max(1, _BLOCK_NUMBERS // len(Z))
         for start in range(0, len(Z), step):
             rows = slice(start, start + step)
-            G = (kernel.cross_gram(Z[rows], Z, h) - h.koff) * self.coefficients
-            total += weights[rows] @ (G @ Z - G.sum(axis=1)[:, None] * Z[rows]) ** 2
-        return total / (weights.sum() * h.scales_for(Z.shape[1]) ** 4)
+            total += weights[rows] @ self.kernel.slopes(Z[rows], Z, self.coefficients) ** 2
+        return total / weights.sum()
 
     def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
         """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
@@ -104,10 +98,10 @@ class GaussianPosterior(Posterior):
 
     @classmethod
     def from_sites(
-        cls, problem: Problem, hyperparameters: Hyperparameters, likelihood: Likelihood, sites: Sites
+        cls, problem: Problem, hyperparameters: Model, likelihood: Likelihood, sites: Sites
     ) -> GaussianPosterior:
         """Return the posterior of sites found before: one factorisation, and no search for a fixed point."""
-        gaussian = as_covariance(problem.covariance(hyperparameters)).gaussian(*sites)
+        gaussian = problem.covariance(hyperparameters).gaussian(*sites)
         if gaussian is None:
             raise NotConvergedError("these sites and this kernel do not belong together: no Gaussian has them")
         mean, variance = gaussian.latent_moments()
@@ -124,7 +118,7 @@ class GaussianPosterior(Posterior):
     @cached_property
     def predictor(self) -> GaussianPredictor:
         """What predictions need."""
-        return GaussianPredictor(self.X, *self.gaussian.predictor(), self.hyperparameters, self.likelihood)
+        return GaussianPredictor(self.X, *self.gaussian.predictor(), self.hyperparameters.kernel, self.likelihood)
 
     @property
     def sites(self) -> Sites:

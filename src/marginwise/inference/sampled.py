@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
 from marginwise._jit import compiled
 from marginwise.inference.collect import Collection
 from marginwise.inference.contract import Posterior
+from marginwise.inference.gradient import Chainwise
 from marginwise.inference.pivoted import PivotedGram
-from marginwise.inference.sites import Sites
+from marginwise.covariance import Sites
 from marginwise.inference.tilted_slack import tilted_slack
 from marginwise.problem import check_inputs
 from marginwise.slack import Slack
@@ -75,7 +75,7 @@ class SampledPosterior(Posterior):
         import arviz
 
         c = self.collection
-        posterior = dict(zip(("log_C", "log_k0", "log_koff"), c.terms.transpose(0, 2, 1), strict=True))
+        posterior = dict(zip(Chainwise.of(self.hyperparameters.kernel).names, c.terms.transpose(0, 2, 1), strict=True))
         stats = {"acceptance_rate": c.acceptance.T, "energy_error": c.energy_error.T}
         groups = {"posterior": posterior, "sample_stats": stats}
         if int(arviz.__version__.split(".")[0]) < 1:
@@ -85,8 +85,8 @@ class SampledPosterior(Posterior):
     def _at(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return the covariances with new points, and the variance that is left there given a draw."""
         points = check_inputs(X_new, "X_new")
-        cross = kernel.cross_gram(self.problem.X, points, self.hyperparameters)
-        variance = kernel.diagonal(len(points), self.hyperparameters)
+        kernel = self.hyperparameters.kernel
+        cross, variance = kernel.cross(self.problem.X, points), kernel.diagonal(points)
         return cross, self.prior.conditional_variance(cross, variance)
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.covariance import DenseCovariance, Sites
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.collect import MAX_RHAT, Collection, Precision, collect
 from marginwise.inference.control_variates import ControlVariates
 from marginwise.inference.ep import run_ep
 from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
-from marginwise.inference.gradient import GradientRecorder
+from marginwise.inference.gradient import Chainwise, GradientRecorder
 from marginwise.inference.hmc import HMC, N_DISCARDED, N_SAMPLES
 from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.pivoted import PivotedGram, pivoted_gram
@@ -22,7 +22,7 @@ from marginwise.inference.reference import gaussian_reference
 from marginwise.inference.reference_hmc import ReferenceHMC
 from marginwise.inference.sampled import SampledPosterior
 from marginwise.inference.sampler import Target
-from marginwise.inference.sites import Sites
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
@@ -44,14 +44,14 @@ _MIN_VIOLATING = 30
 
 def sample_posterior(
     problem: Problem,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model,
     slack: Slack,
     *,
     seed: int | np.random.Generator = 0,
     precision: Precision | None = None,
     evidence: bool = False,
     start: GaussianPosterior | SampledPosterior | Sites | None = None,
-    gram: Array | None = None,
+    covariance: DenseCovariance | None = None,
     n_chains: int | None = None,
 ) -> SampledPosterior:
     """Sample with many chains guided by expectation propagation, until the evidence gradient is precise.
@@ -68,8 +68,8 @@ def sample_posterior(
         Whether to estimate the value of the evidence as well.
     start : GaussianPosterior, SampledPosterior or Sites, optional
         A posterior near by, or its sites, to start expectation propagation from.
-    gram : array, optional
-        The Gram matrix, if it is at hand.
+    covariance : DenseCovariance, optional
+        The covariance, if it is at hand.
     n_chains : int, optional
         Chains side by side, a multiple of 8.
     """
@@ -78,14 +78,14 @@ def sample_posterior(
     if n_chains < 8 or n_chains % 8:
         raise InvalidInputError("n_chains", n_chains, "a positive multiple of 8")
     rng = np.random.default_rng(seed)
-    gram = problem.gram(hyperparameters) if gram is None else gram
+    covariance = covariance or problem.dense_covariance(hyperparameters)
     likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
     near = start if start is None or isinstance(start, Sites) else start.sites
-    sites = run_ep(gram, problem.y, likelihood, start=near).sites
-    prior = pivoted_gram(gram)
+    sites = run_ep(covariance, problem.y, likelihood, start=near).sites
+    prior = pivoted_gram(covariance.gram)
     # A site that EP left with a negative precision is no use here, and any other is as exact.
     reference = gaussian_reference(prior, np.maximum(sites.tau, 0.0), sites.nu)
-    target = Target(gram, problem.y, problem.penalties(hyperparameters.C), slack)
+    target = Target(covariance.gram, problem.y, problem.penalties(hyperparameters.C), slack)
     sampler = ReferenceHMC(target, reference, n_chains=n_chains)
     value: EvidenceEstimate | None = None
     if evidence:
@@ -93,13 +93,14 @@ def sample_posterior(
         state = value.state
     else:
         state = sampler.warm_up(rng, sampler.init(rng))
-    controls = ControlVariates(target, reference, hyperparameters.koff)
-    recorder = GradientRecorder(problem, hyperparameters, target, n_chains=n_chains, controls=controls)
+    n = float(problem.weights.sum())
+    controls = ControlVariates(target, reference, Chainwise.of(hyperparameters.kernel).offset)
+    recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=n_chains, controls=controls)
     collection = collect(sampler, rng, state, recorder, precision)
     posterior = _assemble(problem, hyperparameters, slack, prior, collection, sites, state.step_size)
     if value is None:
         return posterior
-    log_kappa = float(problem.weights.sum()) * slack.log_kappa(hyperparameters.C)
+    log_kappa = n * slack.log_kappa(hyperparameters.C)
     return replace(
         posterior,
         log_evidence=value.value + log_kappa,
@@ -110,31 +111,32 @@ def sample_posterior(
 
 def hmc_posterior(
     problem: Problem,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model,
     slack: Slack,
     *,
     seed: int | np.random.Generator = 0,
     n_samples: int = N_SAMPLES,
     n_discarded: int = N_DISCARDED,
     trajectory: float | None = None,
-    gram: Array | None = None,
+    covariance: DenseCovariance | None = None,
 ) -> SampledPosterior:
     """Sample with Hybrid Monte Carlo as the paper does: one chain, 20,000 steps discarded and 20,000 kept."""
     rng = np.random.default_rng(seed)
-    gram = problem.gram(hyperparameters) if gram is None else gram
-    target = Target(gram, problem.y, problem.penalties(hyperparameters.C), slack)
+    covariance = covariance or problem.dense_covariance(hyperparameters)
+    target = Target(covariance.gram, problem.y, problem.penalties(hyperparameters.C), slack)
     sampler = HMC(target, trajectory=trajectory, n_discarded=n_discarded)
     state = sampler.warm_up(rng, sampler.init(rng))
-    recorder = GradientRecorder(problem, hyperparameters, target, n_chains=1, block=_HMC_BLOCK)
+    n = float(problem.weights.sum())
+    recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=1, block=_HMC_BLOCK)
     fixed = Precision(tolerance=np.inf, min_steps=n_samples, max_steps=n_samples)  # reached when they are made
     collection = collect(sampler, rng, state, recorder, fixed)
-    prior = pivoted_gram(gram)
+    prior = pivoted_gram(covariance.gram)
     return _assemble(problem, hyperparameters, slack, prior, collection, None, state.step_size)
 
 
 def _assemble(
     problem: Problem,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model,
     slack: Slack,
     prior: PivotedGram,
     collection: Collection,

@@ -1,25 +1,13 @@
-"""What stands for the likelihood in a Gaussian approximation of the posterior, and the result of finding it."""
+"""The result of finding Gaussian sites that stand for the likelihood."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from marginwise.inference.gaussian import SiteGaussian
+from marginwise._arrays import Array
+from marginwise.covariance import SiteGaussian, Sites
 from marginwise.inference.likelihoods import Moments
 from marginwise.status import Status
-
-Array = npt.NDArray[np.float64]
-
-
-class Sites(NamedTuple):
-    """The factors exp(-½τ_iθ_i² + ν_iθ_i) that stand for the likelihood: what a run near by can be started from."""
-
-    tau: Array
-    nu: Array
 
 
 @dataclass(frozen=True, eq=False)

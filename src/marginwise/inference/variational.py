@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.covariance import DenseCovariance, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep import TOLERANCE
-from marginwise.inference.gaussian import SiteGaussian, site_gaussian
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.likelihoods import Likelihood, Moments
-from marginwise.inference.sites import SiteApproximation, Sites
+from marginwise.inference.sites import SiteApproximation
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ _SHORTEST = 1e-6
 
 
 def run_variational(
-    gram: Array,
+    covariance: DenseCovariance,
     y: Array,
     likelihood: Likelihood,
     *,
@@ -45,7 +45,7 @@ def run_variational(
     Near the maximum by Newton's method; elsewhere along the natural gradient (Khan & Lin 2017), which is the change
     towards the sites of the present moments, as far as the bound rises.
     """
-    bound = _Bound(gram, y, likelihood)
+    bound = _Bound(covariance, y, likelihood)
     point = None if start is None else bound.point(start)
     point = point or bound.prior()
     sweeps = 0
@@ -57,7 +57,7 @@ def run_variational(
             break
         point = moved
     status = CONVERGED
-    rounding = 10.0 * _EPSILON * float((gram.diagonal() / point.gaussian.variance).max())
+    rounding = 10.0 * _EPSILON * float((covariance.diagonal / point.gaussian.variance).max())
     if point.residual > max(tolerance, rounding):
         status = Status(
             False,
@@ -78,13 +78,13 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Bound:
-    gram: Array
+    covariance: DenseCovariance
     y: Array
     likelihood: Likelihood
 
     def point(self, sites: Sites) -> _Point | None:
-        """Return the bound at these sites, or None if their Gaussian can't be had."""
-        gaussian = site_gaussian(self.gram, *sites)
+        """Return the bound at these sites, or None if their Gaussian can't be computed."""
+        gaussian = self.covariance.gaussian(*sites)
         if gaussian is None:
             return None
         expected = self.likelihood.expected(gaussian.mean, gaussian.variance, self.y)
@@ -108,7 +108,7 @@ class _Bound:
         zero = np.zeros(len(self.y))
         point = self.point(Sites(zero, zero))
         if point is None:
-            raise InvalidInputError("gram", "without a positive diagonal", "a covariance matrix")
+            raise InvalidInputError("kernel", "without a positive K(x, x) at some row", "a covariance; add a Constant")
         return point
 
     def newton(self, point: _Point) -> _Point | None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters, log_bounds
+from marginwise.model import Model
 from marginwise.status import CONVERGED, Status
 
 Vector = npt.NDArray[np.float64]
@@ -31,32 +31,34 @@ class Space:
 
     Attributes
     ----------
+    model : Model
+        The model at the start: what is not free stays.
     origin : array
-        All logarithms at the start, in the order of ``Hyperparameters.to_vector``; those that are not free
-        stay.
+        All its logarithms, in the order of ``Model.to_vector``.
     free : array of int
         Indices into ``origin`` of the logarithms that a position holds.
     lower, upper : arrays
         Bounds of a position.
     """
 
+    model: Model
     origin: Vector
     free: npt.NDArray[np.intp]
     lower: Vector
     upper: Vector
 
     @classmethod
-    def around(cls, start: Hyperparameters, *, fix_C: bool = False) -> Space:
+    def around(cls, start: Model, *, fix_C: bool = False) -> Space:
         """Return the space of hyperparameters with as many length scales as ``start``; C may be fixed."""
         origin = start.to_vector()
-        lower, upper = log_bounds(len(start.length_scales))
+        lower, upper = start.log_bounds
         free = np.arange(1 if fix_C else 0, len(origin))
         outside = np.flatnonzero((origin < lower - _ROUNDING) | (origin > upper + _ROUNDING))
         if outside.size:
             i = outside[0]
             allowed = f"a value between {np.exp(lower[i]):g} and {np.exp(upper[i]):g}, the bounds of every search"
             raise InvalidInputError(f"start: {start.names[i]}", float(np.exp(origin[i])), allowed)
-        return cls(np.clip(origin, lower, upper), free, lower[free], upper[free])
+        return cls(start, np.clip(origin, lower, upper), free, lower[free], upper[free])
 
     @property
     def size(self) -> int:
@@ -66,7 +68,7 @@ class Space:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the free hyperparameters."""
-        names = Hyperparameters.from_vector(self.origin).names
+        names = self.model.names
         return tuple(names[i] for i in self.free)
 
     @property
@@ -75,40 +77,36 @@ class Space:
         return self.free == 0
 
     @property
-    def is_length_scale(self) -> npt.NDArray[np.bool_]:
-        """Which entries of a position are logarithms of length scales."""
-        return self.free >= 3
-
-    @property
-    def parts(self) -> list[npt.NDArray[np.intp]]:
+    def groups(self) -> list[npt.NDArray[np.intp]]:
         """The entries of a position that belong together: each of C, k0 and koff alone, and all length scales."""
-        alone = np.flatnonzero(~self.is_length_scale)
-        return [*alone[:, None], np.flatnonzero(self.is_length_scale)]
+        together = [np.flatnonzero(np.isin(self.free, group)) for group in self.model.groups]
+        alone = np.setdiff1d(np.arange(self.size), np.concatenate([*together, []]))
+        return [*alone[:, None], *together]
 
     @property
     def start(self) -> Vector:
         """The position of the hyperparameters that the space was made around."""
         return self.origin[self.free]
 
-    def hyperparameters(self, position: Vector) -> Hyperparameters:
-        """Return the hyperparameters at a position."""
+    def at(self, position: Vector) -> Model:
+        """Return the model at a position."""
         logs = self.origin.copy()
         logs[self.free] = position
-        return Hyperparameters.from_vector(logs)
+        return self.model.with_vector(logs)
 
     def clip(self, position: Vector) -> Vector:
         """Return the nearest position within the bounds."""
         return np.clip(position, self.lower, self.upper)
 
     def normalised(self, gradient: Vector) -> Vector:
-        """Return the gradient with the largest entry of each of :attr:`parts` scaled to one, by a positive factor.
+        """Return the gradient with the largest entry of each of :attr:`groups` scaled to one, by a positive factor.
 
-        Far from an optimum the derivatives of the parts differ by orders of magnitude, which says how flat the score
+        Far from an optimum the derivatives of the groups differ by orders of magnitude, which says how flat the score
         is in each and not how far to go: with inputs so many that no two points are alike, all that a step along the
         gradient does is to lower C and k0 until nothing depends on the length scales any more.
         """
         scaled = np.zeros_like(gradient)
-        for part in self.parts:
+        for part in self.groups:
             largest = np.abs(gradient[part]).max()
             if largest > 0:
                 scaled[part] = gradient[part] / largest

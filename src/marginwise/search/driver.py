@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.search.checkpoint import Checkpoint, to_point
 from marginwise.search.contract import Point, Search, Step, lacks
 from marginwise.search.held_out import HeldOut
@@ -55,7 +55,7 @@ class Run:
 
     Attributes
     ----------
-    hyperparameters : Hyperparameters
+    hyperparameters : Model
         The best found.
     value, score : float
         The criterion there, and what the search made large: the criterion (negative if smaller is better) and
@@ -64,18 +64,18 @@ class Run:
         Every evaluation.
     status : Status
         How it ended.
-    start : Hyperparameters
+    start : Model
         Where it began.
     errors : dict
         Held-out errors at ``hyperparameters``, by name.
     """
 
-    hyperparameters: Hyperparameters
+    hyperparameters: Model
     value: float
     score: float
     trace: Trace
     status: Status
-    start: Hyperparameters
+    start: Model
     errors: dict[str, float]
 
     @property
@@ -150,7 +150,7 @@ class _Loop:
     def result(self, status: Status) -> Run:
         """Return the run as it is now."""
         space = self.objective.space
-        start = space.hyperparameters(space.start)
+        start = space.at(space.start)
         best = self.trace.best(self.held_out.stops if self.held_out else None)
         if best is None:
             return Run(start, np.nan, np.nan, self.trace, status, start, {})
@@ -175,7 +175,7 @@ class _Loop:
         point, warm_start = self.objective.evaluate(position, self.warm_start, with_gradient=with_gradient)
         point = self._checked(point)
         step = self._judge(point)
-        hyperparameters = self.objective.space.hyperparameters(point.position)
+        hyperparameters = self.objective.space.at(point.position)
         errors = self.held_out.errors(hyperparameters) if self.held_out and step.accepted else {}
         record = Record(len(self.trace), hyperparameters, point, step, self.seconds, errors)
         if self.checkpoint:
@@ -191,7 +191,7 @@ class _Loop:
         if not np.array_equal(position, point.position):
             raise self.checkpoint.refuse(f"its evaluation {len(self.trace)} was made elsewhere")
         step = self._judge(point)
-        hyperparameters = self.objective.space.hyperparameters(position)
+        hyperparameters = self.objective.space.at(position)
         self.trace.append(Record(len(self.trace), hyperparameters, point, step, seconds, entry["errors"]))
         if len(self.trace) == len(self.checkpoint.entries):
             self.began = time.perf_counter() - seconds

@@ -127,7 +127,7 @@ class GradientAscent(Search[AscentState]):
         space = state.space
         before, after = _norms(space, state.gradient), _norms(space, gradient)
         insignificant = 2.0 * np.hypot(_norms(space, noise), _norms(space, state.noise)) + _SMALL * before.max()
-        turned = np.array([gradient[part] @ state.gradient[part] < 0 for part in space.parts])
+        turned = np.array([gradient[part] @ state.gradient[part] < 0 for part in space.groups])
         return bool((after > np.where(turned, 1.0, self.rise) * before + insignificant).any())
 
     def _discard(self, state: AscentState) -> tuple[AscentState, Step]:
@@ -137,7 +137,7 @@ class GradientAscent(Search[AscentState]):
 
 def _norms(space: Space, gradient: Vector) -> Vector:
     """Return the norm of each part: |g_C|, |g_k0|, |g_koff| and that of the length scales' vector."""
-    return np.array([np.linalg.norm(gradient[part]) for part in space.parts])
+    return np.array([np.linalg.norm(gradient[part]) for part in space.groups])
 
 
 def _usable(space: Space, point: Point) -> tuple[Vector, Vector]:

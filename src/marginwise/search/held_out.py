@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from marginwise import kernel
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.trace import Trace
 from marginwise.slack import Slack
 from marginwise.status import Status
-from marginwise.svm import expansion, solve_problem
+from marginwise.svm import solve_problem, svm_covariance
 
 #: The name of the set that stops a search; errors on all others are recorded only.
 VALIDATION = "validation"
@@ -43,14 +42,15 @@ class HeldOut:
         """The name of the set that stops the search, if there is one."""
         return VALIDATION if VALIDATION in self.sets else None
 
-    def errors(self, hyperparameters: Hyperparameters) -> dict[str, float]:
+    def errors(self, hyperparameters: Model) -> dict[str, float]:
         """Return the fraction of wrong labels on each set."""
         if not self.sets:
             return {}
-        solution = solve_problem(self.problem, hyperparameters, self.slack)
-        points, coefficients = expansion(self.problem, hyperparameters, solution)
+        covariance = svm_covariance(self.problem, hyperparameters)
+        solution = solve_problem(self.problem, hyperparameters, self.slack, covariance=covariance)
+        points, coefficients = covariance.expansion(self.problem.y * solution.alpha)
         return {
-            name: _error(held, kernel.cross_gram(held.X, points, hyperparameters) @ coefficients)
+            name: _error(held, hyperparameters.kernel.cross(held.X, points) @ coefficients)
             for name, held in self.sets.items()
         }
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError, choose
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 
 Array = npt.NDArray[np.float64]
@@ -58,8 +58,8 @@ class LineScan:
 def scan(
     criteria: Sequence[Criterion],
     problem: Problem,
-    start: Hyperparameters,
-    end: Hyperparameters,
+    start: Model,
+    end: Model,
     n_points: int = 41,
 ) -> LineScan:
     """Evaluate criteria at equal distances along the segment, each evaluation started from the one before."""
@@ -70,15 +70,15 @@ def scan(
         start, end = start.as_ard(n_inputs), end.as_ard(n_inputs)
     fractions = np.linspace(0.0, 1.0, n_points)
     logs = np.outer(1.0 - fractions, start.to_vector()) + np.outer(fractions, end.to_vector())
-    values = {criterion.name: _along(criterion, problem, logs) for criterion in criteria}
+    values = {criterion.name: _along(criterion, problem, start, logs) for criterion in criteria}
     return LineScan(fractions, logs, values, {criterion.name: criterion.sign for criterion in criteria})
 
 
-def _along(criterion: Criterion, problem: Problem, logs: Array) -> Array:
+def _along(criterion: Criterion, problem: Problem, start: Model, logs: Array) -> Array:
     state: Any = None
     values = []
     for vector in logs:
-        evaluation = criterion.evaluate(problem, Hyperparameters.from_vector(vector), state, with_gradient=False)
+        evaluation = criterion.evaluate(problem, start.with_vector(vector), state, with_gradient=False)
         values.append(evaluation.value if evaluation.status.ok else np.nan)
         state = evaluation.state if evaluation.status.ok else None
     return np.array(values)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search.contract import Point, Space
@@ -29,7 +29,7 @@ class Objective:
 
     def evaluate(self, position: Vector, state: Any = None, *, with_gradient: bool = True) -> tuple[Point, Any]:
         """Return the point at ``position`` and what the next evaluation near by can be started from."""
-        hyperparameters = self.space.hyperparameters(position)
+        hyperparameters = self.space.at(position)
         try:
             evaluation = self.criterion.evaluate(self.problem, hyperparameters, state, with_gradient=with_gradient)
         except (ArithmeticError, np.linalg.LinAlgError) as error:
@@ -48,10 +48,10 @@ class Objective:
             noise=None if noise is None else np.asarray(noise, dtype=float)[self.space.free],
         ), evaluation.state
 
-    def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Vector]:
+    def _prior(self, hyperparameters: Model) -> tuple[float, Vector]:
         """Return log prior / n and its gradient; n is the sum of the weights, which count repetitions."""
         if self.prior is None:
-            return 0.0, np.zeros(3 + len(hyperparameters.length_scales))
+            return 0.0, np.zeros(len(self.space.origin))
         value, gradient = self.prior.log_density(hyperparameters, self.problem.X.shape[1])
         n = self.problem.weights.sum()
         return float(value / n), gradient / n

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from marginwise.errors import MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.search.contract import Point, Step
 from marginwise.status import Status
 
@@ -29,7 +30,7 @@ class Record:
     """
 
     index: int
-    hyperparameters: Hyperparameters
+    hyperparameters: Model
     point: Point
     step: Step
     seconds: float
@@ -127,10 +128,11 @@ class Trace:
         """Return columns: a stored trace is a few arrays, not thousands of small objects."""
         points = [record.point for record in self._records]
         width = len(self.names)
-        settings = [[h.C, h.k0, h.koff, *h.length_scales] for h in (record.hyperparameters for record in self)]
+        models = [record.hyperparameters for record in self]
         return {
             "names": list(self.names),
-            "hyperparameters": np.array(settings),
+            "model": models[0] if models else None,
+            "hyperparameters": np.array([model.values for model in models]),
             "position": _matrix([point.position for point in points], width),
             "value": np.array([point.value for point in points]),
             "score": np.array([point.score for point in points]),
@@ -147,7 +149,8 @@ class Trace:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.names = tuple(state["names"])
         self._records = []
-        for i, values in enumerate(state["hyperparameters"].tolist()):
+        model = state.get("model") or Hyperparameters()  # version 0.1 knew one kernel
+        for i, values in enumerate(state["hyperparameters"]):
             point = Point(
                 position=state["position"][i],
                 value=float(state["value"][i]),
@@ -158,8 +161,7 @@ class Trace:
             )
             step = Step(bool(state["accepted"][i]), _row(state["rates"], i))
             errors = {name: float(column[i]) for name, column in state["errors"].items() if not np.isnan(column[i])}
-            hyperparameters = Hyperparameters.from_values(values)
-            self.append(Record(i, hyperparameters, point, step, float(state["seconds"][i]), errors))
+            self.append(Record(i, model.with_values(values), point, step, float(state["seconds"][i]), errors))
 
     @property
     def _error_names(self) -> list[str]:

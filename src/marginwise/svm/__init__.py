@@ -1,6 +1,6 @@
 """The support vector machine: the maximum of the posterior."""
 
-from marginwise.svm.api import expansion, solve, solve_dense, solve_gram, solve_problem
+from marginwise.svm.api import solve, solve_dense, solve_gram, solve_problem, solve_svm, svm_covariance
 from marginwise.svm.contract import Solution
 
-__all__ = ["Solution", "expansion", "solve", "solve_dense", "solve_gram", "solve_problem"]
+__all__ = ["Solution", "solve", "solve_dense", "solve_gram", "solve_problem", "solve_svm", "svm_covariance"]

@@ -6,16 +6,23 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.lowrank import LowRankGram
+from marginwise._arrays import Array, Indices
+from marginwise.covariance import (
+    Covariance,
+    DenseCovariance,
+    LowRankCovariance,
+    OnDemandCovariance,
+    RowCovariance,
+)
+from marginwise.hyperparameters import as_model
+from marginwise.kernels import Kernel
+from marginwise.kernels.base import positive
+from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
 from marginwise.slack import Slack, as_slack
 from marginwise.svm.contract import Solution
 from marginwise.svm.low_rank import solve_low_rank
-from marginwise.svm.source import DenseGram, KernelRows
 from marginwise.svm.working_set import solve_working_set
-
-Array = npt.NDArray[np.float64]
 
 #: Bytes that the Gram matrix may take before its rows are made on demand, and that a cache of rows may take: 2 GiB,
 #: reached at n = 16384.
@@ -25,9 +32,10 @@ MAX_MEMORY = 2**31
 def solve(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model | Values,
     slack: Slack | str = "linear",
     *,
+    kernel: Kernel | None = None,
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
     start: Solution | None = None,
@@ -42,7 +50,10 @@ def solve(
     X : array of shape (n, d)
     y : array of shape (n,), labels -1 and +1
     hyperparameters : Hyperparameters
+        Or C, where another kernel than the paper's is given.
     slack : "linear" or "quadratic"
+    kernel : Kernel, optional
+        A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
     sample_weight : array of shape (n,), optional
         Positive weights w_i; weight 2 is the same as the row given twice.
     inducing : array of shape (m, d), optional
@@ -60,7 +71,8 @@ def solve(
     (array([2.541, 2.541]), array([-1.,  1.]))
     """
     problem = as_problem(X, y, sample_weight, inducing)
-    return solve_problem(problem, hyperparameters, as_slack(slack), start=start, max_memory=max_memory)
+    model = as_model(hyperparameters, kernel)
+    return solve_problem(problem, model, as_slack(slack), start=start, max_memory=max_memory)
 
 
 def solve_gram(
@@ -75,51 +87,56 @@ def solve_gram(
     """Train the SVM of a given symmetric, positive semidefinite Gram matrix; see :func:`solve`."""
     K = check_gram(gram)
     n = len(K)
-    penalties = Hyperparameters(C=C).C * check_weights(sample_weight, n)
+    penalties = positive("C", C) * check_weights(sample_weight, n)
     return solve_dense(K, check_labels(y, n), penalties, as_slack(slack), start=start)
 
 
 def solve_problem(
     problem: Problem,
-    hyperparameters: Hyperparameters,
+    model: Model,
     slack: Slack,
     *,
-    gram: Array | LowRankGram | None = None,
+    covariance: Covariance | None = None,
     start: Solution | None = None,
     max_memory: int = MAX_MEMORY,
 ) -> Solution:
-    """Train the SVM of a checked problem; ``gram`` saves its computation when it is at hand."""
-    _check_start(start, problem.n)
-    penalties = problem.penalties(hyperparameters.C)
-    if gram is None and problem.inducing is not None:
-        gram = problem.low_rank_gram(hyperparameters)
-    if isinstance(gram, LowRankGram):
-        return solve_low_rank(gram, problem.y, penalties, slack, start=start)
-    if gram is None and 8 * problem.n**2 > max_memory:
-        rows = KernelRows(problem.X, hyperparameters, max_memory)
-        return solve_working_set(rows, problem.y, penalties, slack, start, problem.repeats)
-    K = problem.gram(hyperparameters) if gram is None else gram
-    return solve_working_set(DenseGram(K), problem.y, penalties, slack, start, problem.repeats)
+    """Train the SVM of a checked problem; ``covariance`` saves its computation when it is at hand."""
+    if covariance is None:
+        covariance = svm_covariance(problem, model, max_memory)
+    repeats = None if isinstance(covariance, LowRankCovariance) else problem.repeats
+    return solve_svm(covariance, problem.y, problem.penalties(model.C), slack, start=start, repeats=repeats)
+
+
+def solve_svm(
+    covariance: Covariance,
+    y: Array,
+    penalties: Array,
+    slack: Slack,
+    *,
+    start: Solution | None = None,
+    repeats: Indices | None = None,
+) -> Solution:
+    """Train the SVM of a covariance, labels ±1 and penalties C_i, by the method that suits the covariance.
+
+    ``repeats`` gives equal numbers to rows with the same input and label, see ``working_set``.
+    """
+    _check_start(start, len(y))
+    if isinstance(covariance, LowRankCovariance):
+        return solve_low_rank(covariance, y, penalties, slack, start=start)
+    assert isinstance(covariance, RowCovariance)
+    return solve_working_set(covariance, y, penalties, slack, start, repeats)
 
 
 def solve_dense(gram: Array, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None) -> Solution:
     """Train the SVM of a checked Gram matrix; labels ±1, penalties C_i."""
-    _check_start(start, len(y))
-    return solve_working_set(DenseGram(gram), y, penalties, slack, start)
+    return solve_svm(DenseCovariance.of_matrix(gram), y, penalties, slack, start=start)
 
 
-def expansion(
-    problem: Problem, hyperparameters: Hyperparameters, solution: Solution, gram: LowRankGram | None = None
-) -> tuple[Array, Array]:
-    """Return points x_j and coefficients c_j of the latent function θ*(x) = Σ_j c_j K(x, x_j).
-
-    The support vectors, or the inducing inputs of a Gram matrix of low rank; ``gram`` saves its computation.
-    """
-    signed = problem.y * solution.alpha
-    if problem.inducing is None:
-        return problem.X[solution.support], signed[solution.support]
-    gram = problem.low_rank_gram(hyperparameters) if gram is None else gram
-    return problem.inducing, gram.dual(gram.project(signed))
+def svm_covariance(problem: Problem, model: Model, max_memory: int = MAX_MEMORY) -> Covariance:
+    """Return the covariance, made row by row on demand where the matrix would take more memory than this."""
+    if problem.inducing is None and 8 * problem.n**2 > max_memory:
+        return OnDemandCovariance(model.kernel, problem.X, max_memory)
+    return problem.covariance(model)
 
 
 def _check_start(start: Solution | None, n: int) -> None:

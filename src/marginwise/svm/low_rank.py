@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from marginwise.lowrank import LowRankGram
+from marginwise.covariance import LowRankCovariance
 from marginwise.slack import Slack
 from marginwise.svm.contract import Solution, describe
 
@@ -44,14 +44,13 @@ class _Slopes(NamedTuple):
 
 
 def solve_low_rank(
-    gram: LowRankGram, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None
+    gram: LowRankCovariance, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None
 ) -> Solution:
     """Train the SVM; labels ±1, penalties C_i. Prior variances below a hundred-millionth are counted as that."""
     residual = positive_residual(gram)
     least = float(residual.min())
-    unit = gram.prior_variance
     u = np.zeros(gram.rank) if start is None else gram.project(y * start.alpha)
-    level = max(1.0 / float(penalties.max()), unit) * _STEP
+    level = max(1.0 / float(penalties.max()), gram.unit) * _STEP
     if slack.power == 2 or start is not None:
         level = least
     iterations = 0
@@ -65,17 +64,18 @@ def solve_low_rank(
             break
         level *= _STEP
     latent = gram.expand(gram.project(y * alpha)) + residual * y * alpha
-    size = float((gram.expand(gram.project(alpha)) + residual * alpha).max())  # kernels are positive: |K| = K
+    roots = np.sqrt(gram.diagonal)  # |v_iᵀv_j| ≤ |v_i||v_j|
+    size = float((roots * (roots @ alpha) + residual * alpha).max())
     return describe(latent, 1.0 + size, y, penalties, slack, alpha, tolerance=_TOLERANCE, iterations=iterations)
 
 
-def positive_residual(gram: LowRankGram) -> Array:
-    """Return D, the residual or a hundred-millionth of the prior variance."""
-    return np.maximum(gram.residual, LEAST * gram.prior_variance)
+def positive_residual(gram: LowRankCovariance) -> Array:
+    """Return D, the residual or a hundred-millionth of the mean prior variance."""
+    return np.maximum(gram.residual, LEAST * gram.unit)
 
 
 def _minimise(
-    gram: LowRankGram, u: Array, y: Array, penalties: Array, slack: Slack, residual: Array, accuracy: float
+    gram: LowRankCovariance, u: Array, y: Array, penalties: Array, slack: Slack, residual: Array, accuracy: float
 ) -> tuple[Array, Array, int]:
     """Return the minimum, α there, and the number of steps from ``u``, once a step changes margins by ``accuracy``."""
     margin = y * gram.expand(u)

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from marginwise._jit import compiled_vector
+from marginwise.covariance.rows import principal_block
 from marginwise.errors import NotConvergedError
 from marginwise.svm.cholesky import append, remove, solve_in_place
-from marginwise.svm.coordinate import add_row, descend, largest_violation, principal_block
+from marginwise.svm.coordinate import add_row, descend, largest_violation
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.covariance import DenseCovariance, RowCovariance
 from marginwise.slack import Slack
 from marginwise.svm.contract import Solution, describe
 from marginwise.svm.coordinate import descend, largest_violation
 from marginwise.svm.newton import COARSE, FreeSystem, minimise
-from marginwise.svm.source import DenseGram, Source
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -38,7 +38,7 @@ _MAX_ROUNDS = 500
 
 
 def solve_working_set(
-    source: Source,
+    source: RowCovariance,
     y: Array,
     penalties: Array,
     slack: Slack,
@@ -58,7 +58,7 @@ def solve_working_set(
     beta = np.zeros(n) if start is None else _signed_start(start, y, reach)
     latent, size = _look(source, beta)
     gradient = latent - y + extra * beta
-    if start is None and n > _SMALL and isinstance(source, DenseGram):
+    if start is None and n > _SMALL and isinstance(source, DenseCovariance):
         _first_guess(source.gram, diagonal, lower, upper, beta, gradient)
         latent = gradient + y - extra * beta
 
@@ -112,7 +112,7 @@ def _signed_start(start: Solution, y: Array, reach: Array) -> Array:
     return y * alpha
 
 
-def _look(source: Source, beta: Array) -> tuple[Array, Array]:
+def _look(source: RowCovariance, beta: Array) -> tuple[Array, Array]:
     """Return Kβ and |K||β|, from scratch."""
     support = np.flatnonzero(beta)
     return source.combine(support, beta[support])
@@ -146,7 +146,7 @@ def _choose(lower: Array, upper: Array, beta: Array, gradient: Array, previous: 
 
 
 def _system(
-    source: Source, diagonal: Array, chosen: Indices, previous: Indices, system: FreeSystem | None
+    source: RowCovariance, diagonal: Array, chosen: Indices, previous: Indices, system: FreeSystem | None
 ) -> FreeSystem:
     """Return the linear algebra of the chosen set, with the factor of the previous one where it still serves."""
     if system is not None and np.array_equal(chosen, previous):

@@ -8,15 +8,13 @@ with random pivots, and k-means, this left the smallest residual for a given num
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import blas
 
+from marginwise._arrays import Array, Indices
 from marginwise._jit import compiled
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.lowrank.blocks import as_blocks
-from marginwise.lowrank.features import LowRankGram
-
-Array = npt.NDArray[np.float64]
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.kernels import Kernel
 
 #: Mean residual at which there are enough inducing inputs: what they leave open of a latent value has then a standard
 #: deviation of a seventh, where the margin is 1.
@@ -34,7 +32,7 @@ _ROUNDS = 10
 
 def choose_inducing(
     X: Array,
-    hyperparameters: Hyperparameters,
+    kernel: Kernel,
     rank: int | None = None,
     *,
     tolerance: float = TOLERANCE,
@@ -48,25 +46,24 @@ def choose_inducing(
     """
     rng = np.random.default_rng(seed)
     if rank is not None:
-        return _centres(X, hyperparameters, rank, rng)
+        return _centres(X, kernel, rank, rng)
     number = min(_FIRST, most)
     while True:
-        inducing = _centres(X, hyperparameters, number, rng)
-        if number >= most or len(inducing) < number or mean_residual(X, inducing, hyperparameters) <= tolerance:
+        inducing = _centres(X, kernel, number, rng)
+        if number >= most or len(inducing) < number or mean_residual(X, kernel, inducing) <= tolerance:
             return inducing
         number = min(2 * number, most)
 
 
-def mean_residual(X: Array, inducing: Array, hyperparameters: Hyperparameters) -> float:
+def mean_residual(X: Array, kernel: Kernel, inducing: Array) -> float:
     """Return the mean of K(x, x) - |v(x)|² over rows of X, at most a few thousand."""
     rows = X[np.linspace(0, len(X) - 1, min(len(X), _CHECKED)).astype(np.intp)]
-    gram = LowRankGram(as_blocks(rows), inducing, hyperparameters)
-    return float(gram.residual.mean())
+    return float(LowRankCovariance(kernel, as_blocks(rows), inducing).residual.mean())
 
 
-def _centres(X: Array, hyperparameters: Hyperparameters, number: int, rng: np.random.Generator) -> Array:
+def _centres(X: Array, kernel: Kernel, number: int, rng: np.random.Generator) -> Array:
     """Return the centres of k-means, in the inputs as they are; fewer where there are fewer different rows."""
-    scales = hyperparameters.scales_for(X.shape[1])
+    scales = kernel.lengths(X.shape[1])
     some = X
     if len(X) > _ROWS_EACH * number:
         some = X[np.sort(rng.choice(len(X), _ROWS_EACH * number, replace=False))]
@@ -83,7 +80,7 @@ def _centres(X: Array, hyperparameters: Hyperparameters, number: int, rng: np.ra
     return centres * scales
 
 
-def _nearest(points: Array, centres: Array) -> npt.NDArray[np.intp]:
+def _nearest(points: Array, centres: Array) -> Indices:
     """Return the number of the nearest centre of each point, from products of matrices."""
     products = blas.dgemm(-2.0, centres.T, points.T, trans_a=1)
     products += np.einsum("ij,ij->i", centres, centres)[:, None]
@@ -91,7 +88,7 @@ def _nearest(points: Array, centres: Array) -> npt.NDArray[np.intp]:
 
 
 @compiled
-def _spread_out(points: Array, draws: Array) -> npt.NDArray[np.intp]:
+def _spread_out(points: Array, draws: Array) -> Indices:
     """Return different rows, each drawn with probability ∝ the squared distance from those drawn before."""
     n, d = points.shape
     chosen = np.empty(len(draws), dtype=np.intp)

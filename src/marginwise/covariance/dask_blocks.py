@@ -12,12 +12,10 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
-from marginwise.lowrank.blocks import BlockFunction, Blocks, add
-
-Array = npt.NDArray[np.float64]
+from marginwise.covariance.blocks import BlockFunction, Blocks, add
 
 #: Bytes that features may take before they are made afresh each time: then not even they need to fit into memory.
 KEPT = 2**32

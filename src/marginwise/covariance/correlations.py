@@ -13,13 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, gmres
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled, compiled_vector
-
-Array = npt.NDArray[np.float64]
 
 #: Krylov vectors before a system is solved by elimination instead, or not at all.
 _MAX_KRYLOV = 60

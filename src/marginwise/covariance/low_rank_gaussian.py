@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.correlations import Correlations, ImplicitCorrelations
-from marginwise.inference.gaussian import SiteGaussian, marginals
-from marginwise.lowrank import LowRankGram
+from marginwise._arrays import Array
+from marginwise.covariance.correlations import Correlations, ImplicitCorrelations
+from marginwise.covariance.gaussian import SiteGaussian, marginals
 
-Array = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from marginwise.covariance.low_rank import LowRankCovariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,104 +29,95 @@ class LowRankGaussian(SiteGaussian):
 
     Attributes
     ----------
-    gram : LowRankGram
-        The prior.
+    prior : LowRankCovariance
     weight_mean : array of shape (m,)
         The mean of u.
     weight_covariance : array of shape (m, m)
         A⁻¹, the covariance of u.
     """
 
-    gram: LowRankGram
+    prior: LowRankCovariance
     weight_mean: Array
     weight_covariance: Array
 
     def latent_moments(self) -> tuple[Array, Array]:
         """Return m + vb and v(1 - vW_ii), v the cavity's variance and the residual: moments with VVᵀ + D."""
-        v = self.cavity_variance + self.gram.residual
+        v = self.cavity_variance + self.prior.residual
         return self.cavity_mean + v * self.dual_mean, v * (1.0 - v * self.tau * self.free)
 
     def times_covariance(self, x: Array) -> Array:
-        return self.gram.expand(self.weight_covariance @ self.gram.project(x))
+        return self.prior.expand(self.weight_covariance @ self.prior.project(x))
 
     def correlations(self, own: float) -> Correlations:
         """(Σ∘Σ)x is diag(ΣXΣ), X = diag(x), which needs m×m matrices only."""
         A_inverse = self.weight_covariance
         return ImplicitCorrelations(
             self.times_covariance,
-            lambda x: self.gram.quadratic(A_inverse @ self.gram.weighted(x) @ A_inverse),
+            lambda x: self.prior.quadratic(A_inverse @ self.prior.weighted(x) @ A_inverse),
             np.sqrt(self.variance),
             own,
         )
 
     def full_covariance(self) -> Array:
-        V = self.gram.expand(np.eye(self.gram.rank))
+        V = self.prior.expand(np.eye(self.prior.rank))
         return V @ self.weight_covariance @ V.T
 
     def predictor(self) -> tuple[Array, Array]:
         """Return b = L⁻ᵀu and W = L⁻ᵀ(I - A⁻¹)L⁻¹, for covariances with the inducing inputs."""
-        half = self.gram.dual(np.eye(self.gram.rank) - self.weight_covariance)
-        return self.gram.dual(self.weight_mean), self.gram.dual(half.T)
+        half = self.prior.dual(np.eye(self.prior.rank) - self.weight_covariance)
+        return self.prior.dual(self.weight_mean), self.prior.dual(half.T)
 
-    def contract_evidence(self, gram: object, X: Array, hyperparameters: Hyperparameters, blur_bar: Array) -> Array:
+    def contract_evidence(self, residual_bar: Array) -> Array:
         """The cotangent of V is (bbᵀ - W)V = buᵀ - TVA⁻¹."""
-        return self.gram.contract(
+        return self.prior.contract(
             self.dual_mean[:, None],
             self.weight_mean[None],
             self.tau[:, None],
             -self.weight_covariance[None],
-            blur_bar,
+            residual_bar,
         )
 
-    def contract_marginals(
-        self,
-        gram: object,
-        X: Array,
-        hyperparameters: Hyperparameters,
-        mean_bar: Array,
-        variance_bar: Array,
-        blur_bar: Array,
-    ) -> Array:
+    def contract_marginals(self, mean_bar: Array, variance_bar: Array, residual_bar: Array) -> Array:
         """The cotangent of V is puᵀ + bqᵀ + 2(S̄V - TVA⁻¹H)A⁻¹, q = A⁻¹Vᵀμ̄, p = μ̄ - τ∘Vq, H = VᵀS̄V, S̄ = diag(σ̄²)."""
         A_inverse = self.weight_covariance
-        q = A_inverse @ self.gram.project(mean_bar)
-        p = mean_bar - self.tau * self.gram.expand(q)
-        H = self.gram.weighted(variance_bar)
-        return self.gram.contract(
+        q = A_inverse @ self.prior.project(mean_bar)
+        p = mean_bar - self.tau * self.prior.expand(q)
+        H = self.prior.weighted(variance_bar)
+        return self.prior.contract(
             np.column_stack([p, self.dual_mean]),
             np.array([self.weight_mean, q]),
             2.0 * np.column_stack([variance_bar, -self.tau]),
             np.array([A_inverse, A_inverse @ H @ A_inverse]),
-            blur_bar,
+            residual_bar,
         )
 
 
-def low_rank_gaussian(gram: LowRankGram, tau: Array, nu: Array) -> LowRankGaussian | None:
+def low_rank_gaussian(prior: LowRankCovariance, tau: Array, nu: Array) -> LowRankGaussian | None:
     """Return the Gaussian of these sites, or None if its precision is not positive definite."""
     if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
         return None
-    factor, projected = posterior_factor(gram, tau, nu)
+    factor, projected = posterior_factor(prior, tau, nu)
     if factor is None:
         return None
     half = lapack.dtrtri(factor, lower=1)[0]
     A_inverse = half.T @ half
     u = A_inverse @ projected
-    mean, variance = gram.moments(u, half)
+    mean, variance = prior.moments(u, half)
     free = 1.0 - tau * variance
     if not (variance.min() > 0.0 and free.min() > 0.0):
         return None
     return LowRankGaussian(
         **marginals(tau, nu, mean, variance, free),
         log_det=2.0 * float(np.log(factor.diagonal()).sum()),
-        gram=gram,
+        prior=prior,
         weight_mean=u,
         weight_covariance=A_inverse,
     )
 
 
-def posterior_factor(gram: LowRankGram, tau: Array, nu: Array) -> tuple[Array | None, Array]:
+def posterior_factor(prior: LowRankCovariance, tau: Array, nu: Array) -> tuple[Array | None, Array]:
     """Return the lower Cholesky factor of A, None if it is not positive definite, and Vᵀν."""
-    A, projected = gram.normal_equations(tau, nu)
+    A, projected = prior.normal_equations(tau, nu)
     A[np.diag_indices_from(A)] += 1.0
     factor, failed = lapack.dpotrf(np.asfortranarray(A), lower=1, clean=1, overwrite_a=1)
     return None if failed else factor, projected

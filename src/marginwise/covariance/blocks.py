@@ -13,10 +13,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-Array = npt.NDArray[np.float64]
+from marginwise._arrays import Array
 
 #: A function of a block, of what is the same for all blocks, and of the block's part of each column.
 BlockFunction = Callable[..., Any]
@@ -90,7 +89,7 @@ class MemoryBlocks(Blocks):
 def as_blocks(X: Any) -> Blocks:
     """Return the rows of a matrix in blocks: of nearly equal size, or as they are in a Dask array."""
     if not isinstance(X, np.ndarray):
-        from marginwise.lowrank.dask_blocks import from_dask
+        from marginwise.covariance.dask_blocks import from_dask
 
         return from_dask(X)
     blocks = np.array_split(X, max(1, -(-len(X) // ROWS)))

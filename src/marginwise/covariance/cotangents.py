@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled_vector
-
-Array = npt.NDArray[np.float64]
 
 
 def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, variance_bar: Array) -> Array:

@@ -1,0 +1,72 @@
+"""What everyone asks of the covariance K of the latent values, however it is kept."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from marginwise._arrays import Array, Indices
+from marginwise.covariance.gaussian import SiteGaussian
+
+
+class Covariance(ABC):
+    """The prior covariance of the latent values at the rows of a table.
+
+    Attributes
+    ----------
+    diagonal : array of shape (n,)
+        K(x_i, x_i), or what the approximation has there.
+    """
+
+    diagonal: Array
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.diagonal)
+
+    @abstractmethod
+    def times(self, x: Array) -> Array:
+        """Return Kx."""
+
+    @abstractmethod
+    def block(self, rows: Indices) -> Array:
+        """Return the rows and columns ``rows`` of K, as a matrix that is not written to."""
+
+    @abstractmethod
+    def expansion(self, coefficients: Array) -> tuple[Array, Array]:
+        """Return points z_j and c_j with Σ_i coefficients_i K(x, x_i) = Σ_j c_j K(x, z_j), as few as there are."""
+
+
+class RowCovariance(Covariance):
+    """One of which whole rows can be had: what the working-set solver of the SVM needs."""
+
+    @abstractmethod
+    def combine(self, rows: Indices, coefficients: Array) -> tuple[Array, Array]:
+        """Return Σ_k c_k K[i_k], and the sum Σ_k |c_k K[i_k]| that its rounding errors are proportional to."""
+
+
+class SiteCovariance(Covariance):
+    """One that Gaussian factors for each row, called sites, can be multiplied to.
+
+    Attributes
+    ----------
+    residual : array of shape (n,) or None
+        Variance of the latent values that K leaves out and the likelihood is blurred by; None is nothing.
+    near : float
+        Residual of expectation propagation below which a step of Newton's method costs less than the updates of all
+        sites that it saves.
+    accuracy : float
+        Residual below which going on would be pointless.
+    """
+
+    residual: Array | None
+    near: float
+    accuracy: float
+
+    @abstractmethod
+    def gaussian(self, tau: Array, nu: Array) -> SiteGaussian | None:
+        """Return the Gaussian of these sites, or None if its precision is not positive definite."""
+
+    @abstractmethod
+    def dual_mean(self, tau: Array, nu: Array) -> Array:
+        """Return b = K⁻¹μ = (I + TK)⁻¹ν alone."""

@@ -1,0 +1,202 @@
+"""A Gram matrix in memory, and the Gaussian of sites over it.
+
+With B = I + T^½KT^½ = LLᵀ (Rasmussen & Williams 2006, eq. 3.26), Σ_ij = -(B⁻¹)_ij/√(τ_iτ_j) off the diagonal and
+1 - τ_iΣ_ii = (B⁻¹)_ii: the whole covariance comes from one Cholesky factor and its inverse, without cancellation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.linalg import blas, lapack, solve
+
+from marginwise._arrays import Array, Indices
+from marginwise._jit import compiled_vector
+from marginwise._memory import keep_freed_blocks
+from marginwise.covariance.base import RowCovariance, SiteCovariance
+from marginwise.covariance.correlations import Correlations, DenseCorrelations
+from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
+from marginwise.covariance.gaussian import SiteGaussian, marginals
+from marginwise.covariance.rows import add_rows_and_sizes, principal_block
+from marginwise.covariance.triangles import inverse_triangle, mirrored
+from marginwise.kernels import Kernel, Precomputed
+
+keep_freed_blocks()
+
+#: Smallest precision that enters B: its square root divides, and its effect on the rest is far below rounding.
+_TAU_FLOOR = 1e-100
+
+#: Below this share of the prior precision a site's precision is not divided by.
+_WEAK = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class DenseCovariance(RowCovariance, SiteCovariance):
+    """The Gram matrix of a kernel at the rows of X, in memory. Build it with :meth:`of`.
+
+    Next to its factorisation, the products that Newton's method needs cost nothing.
+    """
+
+    gram: Array
+    kernel: Kernel
+    X: Array
+    diagonal: Array  # K(x_i, x_i), together in memory
+    residual: ClassVar[None] = None
+    near: ClassVar[float] = 0.2
+    accuracy: ClassVar[float] = 0.0
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Array) -> DenseCovariance:
+        """Return the covariance of the rows of X."""
+        gram = kernel.gram(X)
+        return cls(gram, kernel, X, gram.diagonal().copy())
+
+    @classmethod
+    def of_matrix(cls, gram: Array) -> DenseCovariance:
+        """Return a covariance that is given as a matrix."""
+        return cls(gram, Precomputed(gram), np.arange(float(len(gram)))[:, None], gram.diagonal().copy())
+
+    def times(self, x: Array) -> Array:
+        return self.gram @ x
+
+    def block(self, rows: Indices) -> Array:
+        return self.gram if len(rows) == self.n else principal_block(self.gram, rows, self.diagonal)
+
+    def principal(self, rows: Indices) -> DenseCovariance:
+        """Return the covariance of these rows alone, ascending: this one if they are all."""
+        if len(rows) == self.n:
+            return self
+        gram = self.gram.take(rows, axis=0).take(rows, axis=1)
+        return DenseCovariance(gram, self.kernel, self.X[rows], self.diagonal[rows])
+
+    def combine(self, rows: Indices, coefficients: Array) -> tuple[Array, Array]:
+        total, size = np.zeros(self.n), np.zeros(self.n)
+        add_rows_and_sizes(self.gram, rows, coefficients, total, size)
+        return total, size
+
+    def expansion(self, coefficients: Array) -> tuple[Array, Array]:
+        support = np.flatnonzero(coefficients)
+        return self.X[support], coefficients[support]
+
+    def contract(self, G: Array) -> Array:
+        """Return Σ_ij G_ij ∂K_ij/∂log h for each hyperparameter h of the kernel, for symmetric G."""
+        return self.kernel.contract(G, self.gram, self.X, self.X)
+
+    def gaussian(self, tau: Array, nu: Array) -> DenseGaussian | None:
+        gram = self.gram
+        if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
+            return None
+        if tau.min() >= 0.0:
+            root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
+            factor, failed = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)
+            if failed:
+                return None
+            log_det = 2.0 * float(np.log(factor.diagonal()).sum())
+            covariance, _ = lapack.dlauum(inverse_triangle(factor), lower=1, overwrite_c=1)
+            free = covariance.diagonal().copy()
+            variance = _to_covariance(covariance, gram, root)
+        else:  # some likelihoods are not log-concave: no square root, Σ = K(I + TK)⁻¹
+            mixed = tau[:, None] * gram
+            mixed[np.diag_indices_from(mixed)] += 1.0
+            sign, log_det = np.linalg.slogdet(mixed)
+            inverse = np.linalg.inv(mixed) if sign > 0 else mixed
+            free = inverse.diagonal().copy()
+            covariance = np.asfortranarray(gram @ inverse)
+            variance = covariance.diagonal().copy()
+            if sign <= 0 or np.linalg.eigvalsh(covariance)[0] < -1e-9 * variance.max():
+                return None
+        if not (variance.min() > 0.0 and free.min() > 0.0):
+            return None
+        mean = blas.dsymv(1.0, covariance, nu, lower=1)
+        return DenseGaussian(
+            **marginals(tau, nu, mean, variance, free), log_det=float(log_det), prior=self, covariance=covariance
+        )
+
+    def dual_mean(self, tau: Array, nu: Array) -> Array:
+        """Return b = K⁻¹μ = (I + TK)⁻¹ν alone, at a third of the cost of all moments."""
+        gram = self.gram
+        if tau.min() < 0.0:
+            return solve(np.eye(len(nu)) + tau[:, None] * gram, nu, check_finite=False)
+        root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
+        factor, _ = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)
+        # b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is too small to be divided by
+        weak = np.where(tau * gram.diagonal() < _WEAK, nu, 0.0)
+        right = (nu - weak) / root - root * (gram @ weak)
+        solution, _ = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)
+        return weak + root * solution
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGaussian(SiteGaussian):
+    """The Gaussian with ``covariance`` in memory: only the lower triangle is filled, in Fortran order."""
+
+    prior: DenseCovariance
+    covariance: Array
+
+    def times_covariance(self, x: Array) -> Array:
+        return blas.dsymv(1.0, self.covariance, x, lower=1)
+
+    def correlations(self, own: float) -> Correlations:
+        return DenseCorrelations.of(self.covariance, np.sqrt(self.variance), own)
+
+    def full_covariance(self) -> Array:
+        return mirrored(self.covariance)
+
+    def predictor(self) -> tuple[Array, Array]:
+        """Return b = K⁻¹μ and W (Rasmussen & Williams 2006, eqs. 3.60, 3.61)."""
+        return self.dual_mean, self.precision_gain()
+
+    def precision_gain(self) -> Array:
+        """Return W = (K + T⁻¹)⁻¹ = T - TΣT."""
+        W = self.full_covariance()
+        W *= self.tau
+        W *= -self.tau[:, None]
+        np.fill_diagonal(W, self.tau * self.free)
+        return W
+
+    def contract_evidence(self, residual_bar: Array) -> Array:
+        return self.prior.contract(evidence_cotangent(self.covariance, self.dual_mean, self.tau, self.free))
+
+    def contract_marginals(self, mean_bar: Array, variance_bar: Array, residual_bar: Array) -> Array:
+        sigma = self.full_covariance()
+        return self.prior.contract(marginals_cotangent(sigma, self.tau, self.dual_mean, mean_bar, variance_bar))
+
+
+@compiled_vector
+def _inner(gram: Array, root: Array) -> Array:
+    """Return the lower triangle of I + T^½KT^½, in Fortran order."""
+    n = len(root)
+    B = np.empty((n, n)).T
+    for j in range(n):
+        for i in range(j, n):
+            B[i, j] = root[i] * root[j] * gram[j, i]
+        B[j, j] += 1.0
+    return B
+
+
+@compiled_vector
+def _to_covariance(inverse: Array, gram: Array, root: Array) -> Array:
+    """Turn the lower triangle of B⁻¹ into that of Σ; return its diagonal.
+
+    (1 - β)/τ cancels where τ is small, and there Σ = T^-½B⁻¹T^½K serves.
+    """
+    n = len(root)
+    inverse_root = 1.0 / root
+    variance = np.zeros(n)
+    for j in range(n):
+        scale = -inverse_root[j]
+        down = 0.0
+        for i in range(j + 1, n):
+            product = inverse[i, j] * gram[j, i]
+            down += product * root[i]
+            variance[i] += product * root[j]
+            inverse[i, j] *= scale * inverse_root[i]
+        variance[j] += down
+    for i in range(n):
+        tau, free = root[i] * root[i], inverse[i, i]
+        exact = tau * gram[i, i] > 1.0
+        variance[i] = (1.0 - free) / tau if exact else variance[i] * inverse_root[i] + free * gram[i, i]
+        inverse[i, i] = variance[i]
+    return variance

@@ -1,0 +1,249 @@
+"""What a kernel is: a covariance function K(x, x') with positive hyperparameters."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from marginwise._arrays import Array, Indices
+from marginwise.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from marginwise.kernels.sum import Sum
+
+#: Mean and standard deviation of a normal law.
+Normal = tuple[float, float]
+
+#: Rows of a diagonal that are contracted at a time where a kernel has no quicker way.
+_DIAGONAL_BLOCK = 64
+
+#: Step of the differences that slopes are taken from where a kernel has no quicker way, for standardised inputs.
+_STEP = 1e-5
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """One positive hyperparameter of a kernel, or one for each input.
+
+    Attributes
+    ----------
+    name : str
+        How it is called in traces, messages and priors; ``l`` becomes ``l_1 … l_d`` where there is one for each input.
+    values : tuple of float
+        Its present value, or values. One that ``per_input`` allows for each input may also be one for all.
+    bounds : (float, float)
+        The lowest and the highest value that a search may reach.
+    start : (float, float)
+        The range of the logarithm in which random searches begin.
+    law : function of the number of inputs
+        Mean and standard deviation of the logarithm under the default prior, for standardised inputs.
+    per_input : bool
+        Whether each input may have its own.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    bounds: tuple[float, float]
+    start: tuple[float, float]
+    law: Callable[[int], Normal]
+    per_input: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each value."""
+        if len(self.values) == 1:
+            return (self.name,)
+        return tuple(f"{self.name}_{a}" for a in range(1, len(self.values) + 1))
+
+
+class Kernel(ABC):
+    """A covariance function with its hyperparameters. It is never changed: :meth:`with_values` makes another one.
+
+    A new kernel says which hyperparameters it has, how it is made with other values of them, and computes
+    :meth:`cross`, :meth:`diagonal` and :meth:`contract`. The rest follows; override what you know a quicker way for.
+    """
+
+    #: Whether the first hyperparameter is a factor of the whole kernel.
+    has_amplitude: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def hyperparameters(self) -> tuple[Hyperparameter, ...]:
+        """The hyperparameters: first those that stand alone, then those that each input may have its own of."""
+
+    @abstractmethod
+    def with_values(self, values: Array) -> Self:
+        """Return the kernel with these values, in the order of :attr:`hyperparameters`.
+
+        There may be one for each input where there was one for all, and the other way round.
+        """
+
+    @abstractmethod
+    def cross(self, A: Array, B: Array) -> Array:
+        """Return K(a_i, b_j), shape (len(A), len(B))."""
+
+    @abstractmethod
+    def diagonal(self, X: Array) -> Array:
+        """Return K(x_i, x_i), shape (len(X),)."""
+
+    @abstractmethod
+    def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
+        """Return Σ_ij G_ij ∂K(a_i, b_j)/∂log h for each hyperparameter h; ``K`` is ``cross(A, B)``.
+
+        No array of shape (len(A), len(B), d) is made.
+        """
+
+    def contract_diagonal(self, g: Array, X: Array) -> Array:
+        """Return Σ_i g_i ∂K(x_i, x_i)/∂log h for each hyperparameter h."""
+        total = np.zeros(len(self.values))
+        for start in range(0, len(X), _DIAGONAL_BLOCK):
+            rows = X[start : start + _DIAGONAL_BLOCK]
+            total += self.contract(np.diag(g[start : start + _DIAGONAL_BLOCK]), self.cross(rows, rows), rows, rows)
+        return total
+
+    def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
+        """Return the derivatives of Σ_j c_j K(x, z_j) in each input at the rows x of X, shape (len(X), d)."""
+        columns = []
+        for a in range(X.shape[1]):
+            step = np.zeros(X.shape[1])
+            step[a] = _STEP
+            difference = self.cross(X + step, points) - self.cross(X - step, points)
+            columns.append(difference @ coefficients / (2.0 * _STEP))
+        return np.column_stack(columns)
+
+    def lengths(self, n_inputs: int) -> Array:
+        """Return the distance over which K changes in each input: inducing inputs are spread in these units."""
+        return np.ones(n_inputs)
+
+    @property
+    def offset(self) -> float:
+        """The part of K that is the same for every pair of points: the prior variance of a bias."""
+        return 0.0
+
+    @property
+    def terms(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is the sum of."""
+        return (self,)
+
+    def gram(self, X: Array) -> Array:
+        """Return the symmetric matrix K(x_i, x_j), shape (n, n)."""
+        return self.cross(X, X)
+
+    def add_to(self, K: Array, A: Array, B: Array) -> None:
+        """Add K(a_i, b_j) to a matrix, in place."""
+        K += self.cross(A, B)
+
+    def peel(self, G: Array, K: Array, A: Array, B: Array) -> tuple[Array, Array]:
+        """Return the contraction of this term of the sum ``K``, and the sum without it."""
+        own = self.cross(A, B)
+        return self.contract(G, own, A, B), K - own
+
+    def __add__(self, other: Kernel) -> Sum:
+        from marginwise.kernels.sum import Sum
+
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Sum(*self.terms, *other.terms)
+
+    # What follows from the hyperparameters
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each value."""
+        return tuple(name for h in self.hyperparameters for name in h.names)
+
+    @property
+    def values(self) -> Array:
+        """The values of the hyperparameters, one after the other: searches move their logarithms."""
+        return np.array([value for h in self.hyperparameters for value in h.values])
+
+    @property
+    def bounds(self) -> Array:
+        """The lowest and the highest value of each, shape (2, k)."""
+        return self._spread([h.bounds for h in self.hyperparameters])
+
+    @property
+    def start_ranges(self) -> Array:
+        """The range of each logarithm in which random searches begin, shape (2, k)."""
+        return self._spread([h.start for h in self.hyperparameters])
+
+    @property
+    def groups(self) -> tuple[Indices, ...]:
+        """The places of the values of each hyperparameter that each input may have its own of."""
+        ends = np.cumsum([len(h.values) for h in self.hyperparameters])
+        return tuple(
+            np.arange(end - len(h.values), end)
+            for h, end in zip(self.hyperparameters, ends, strict=True)
+            if h.per_input
+        )
+
+    @property
+    def is_isotropic(self) -> bool:
+        """Whether all inputs share what each could have its own of."""
+        return all(len(group) == 1 for group in self.groups)
+
+    def for_inputs(self, n_inputs: int) -> Self:
+        """Return the same kernel with one hyperparameter for each input written out."""
+        self.check_inputs(n_inputs)
+        values = [
+            np.full(n_inputs, h.values[0]) if h.per_input and len(h.values) == 1 else np.array(h.values)
+            for h in self.hyperparameters
+        ]
+        return self.with_values(np.concatenate(values))
+
+    def check_inputs(self, n_inputs: int) -> None:
+        """Raise unless the kernel fits inputs of this many columns."""
+        for h in self.hyperparameters:
+            if h.per_input and len(h.values) not in (1, n_inputs):
+                raise InvalidInputError(
+                    "length_scales" if h.name == "l" else h.name,
+                    f"{len(h.values)} values",
+                    f"1 or {n_inputs} values, because X has {n_inputs} columns",
+                )
+
+    def _spread(self, pairs: list[tuple[float, float]]) -> Array:
+        return np.repeat(np.array(pairs), [len(h.values) for h in self.hyperparameters], axis=0).T
+
+
+def positive(name: str, value: object) -> float:
+    """Return a positive finite number, or say that this is none."""
+    try:
+        number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise InvalidInputError(name, value, "a positive finite number")
+    return number
+
+
+def positives(name: str, values: object) -> tuple[float, ...]:
+    """Return one or several positive finite numbers, or say which is none."""
+    if _all_positive(values):  # thousands of numbers are not looked at one by one
+        return tuple(values.tolist())  # type: ignore[attr-defined]
+    entries = np.atleast_1d(np.asarray(values, dtype=object))
+    if entries.ndim != 1 or entries.size == 0:
+        raise InvalidInputError(name, values, "one positive number, or one for each input in a flat sequence")
+    return tuple(positive(f"{name}[{a}]", value) for a, value in enumerate(entries))
+
+
+def per_input(name: str, values: tuple[float, ...], n_inputs: int) -> Array:
+    """Return one value for each of ``n_inputs`` inputs."""
+    if len(values) == 1:
+        return np.full(n_inputs, values[0])
+    if len(values) != n_inputs:
+        raise InvalidInputError(
+            name, f"{len(values)} values", f"1 or {n_inputs} values, because X has {n_inputs} columns"
+        )
+    return np.array(values)
+
+
+def _all_positive(values: object) -> bool:
+    """Return whether this is an array of positive finite numbers."""
+    if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1 or values.size == 0:
+        return False
+    return bool((values > 0).all() and np.isfinite(values).all())

@@ -1,0 +1,105 @@
+"""Sums of kernels: the latent function is a sum of independent functions, one for each term."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Self
+
+import numpy as np
+
+from marginwise._arrays import Array, Indices
+from marginwise.errors import InvalidInputError
+from marginwise.kernels.base import Hyperparameter, Kernel
+
+
+@dataclass(frozen=True, init=False)
+class Sum(Kernel):
+    """K = Σ_t K_t. Made with ``+``.
+
+    Its hyperparameters are those of the terms that stand alone, term by term, and then those that each input may have
+    its own of. A name that occurs again gets a number.
+
+    Examples
+    --------
+    >>> from marginwise.kernels import RBF, Constant
+    >>> (RBF(2.0) + Constant(0.5)).names
+    ('k0', 'koff', 'l')
+    """
+
+    _terms: tuple[Kernel, ...]
+
+    def __init__(self, *terms: Kernel) -> None:
+        if not terms or not all(isinstance(term, Kernel) for term in terms):
+            raise InvalidInputError("terms", terms, "one or more kernels")
+        object.__setattr__(self, "_terms", tuple(part for term in terms for part in term.terms))
+
+    @property
+    def terms(self) -> tuple[Kernel, ...]:
+        return self._terms
+
+    @property
+    def offset(self) -> float:
+        return sum(term.offset for term in self.terms)
+
+    @property
+    def hyperparameters(self) -> tuple[Hyperparameter, ...]:
+        own = [h for term in self.terms for h in term.hyperparameters]
+        seen: Counter[str] = Counter()
+        named = []
+        for h in own:
+            seen[h.name] += 1
+            named.append(h if seen[h.name] == 1 else replace(h, name=f"{h.name}{seen[h.name]}"))
+        return tuple(sorted(named, key=lambda h: h.per_input))  # sorting keeps the order of equals
+
+    def with_values(self, values: Array) -> Self:
+        alone = [sum(not h.per_input for h in term.hyperparameters) for term in self.terms]
+        shared = [sum(h.per_input for h in term.hyperparameters) for term in self.terms]
+        width = (len(values) - sum(alone)) // max(1, sum(shared))
+        parts, place, scale_place = [], 0, sum(alone)
+        for term, n_alone, n_shared in zip(self.terms, alone, shared, strict=True):
+            scales = values[scale_place : scale_place + n_shared * width]
+            parts.append(term.with_values(np.concatenate([values[place : place + n_alone], scales])))
+            place, scale_place = place + n_alone, scale_place + n_shared * width
+        return type(self)(*parts)
+
+    def cross(self, A: Array, B: Array) -> Array:
+        K = self.terms[0].cross(A, B)
+        for term in self.terms[1:]:
+            term.add_to(K, A, B)
+        return K
+
+    def diagonal(self, X: Array) -> Array:
+        return reduce(np.add, (term.diagonal(X) for term in self.terms))
+
+    def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
+        """All terms but the dearest are taken off the sum, which leaves that one without computing it again."""
+        dearest = max(range(len(self.terms)), key=lambda t: len(self.terms[t].groups))
+        parts = {}
+        for t, term in enumerate(self.terms):
+            if t != dearest:
+                parts[t], K = term.peel(G, K, A, B)
+        parts[dearest] = self.terms[dearest].contract(G, K, A, B)
+        return self._joined([parts[t] for t in range(len(self.terms))])
+
+    def contract_diagonal(self, g: Array, X: Array) -> Array:
+        return self._joined([term.contract_diagonal(g, X) for term in self.terms])
+
+    def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
+        return reduce(np.add, (term.slopes(X, points, coefficients) for term in self.terms))
+
+    def lengths(self, n_inputs: int) -> Array:
+        """Return those of the first term that has any."""
+        return next((term for term in self.terms if term.groups), self.terms[0]).lengths(n_inputs)
+
+    def _joined(self, parts: list[Array]) -> Array:
+        """Return the entries that belong to the terms in the order of :attr:`hyperparameters`."""
+        alone = [part[: len(part) - _n_shared(term)] for term, part in zip(self.terms, parts, strict=True)]
+        shared = [part[len(part) - _n_shared(term) :] for term, part in zip(self.terms, parts, strict=True)]
+        return np.concatenate([*alone, *shared])
+
+
+def _n_shared(kernel: Kernel) -> int:
+    groups: tuple[Indices, ...] = kernel.groups
+    return sum(map(len, groups))

@@ -1,0 +1,104 @@
+"""A model: a kernel, and the slack penalty of the likelihood. Searches move the logarithms of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from marginwise._arrays import Array, Indices
+from marginwise.errors import InvalidInputError
+from marginwise.kernels import Kernel
+from marginwise.kernels.base import positive
+
+#: (lowest, highest) slack penalty that a search may reach.
+C_BOUNDS = (1e-3, 1e3)
+
+#: C and the kernel's hyperparameters one after the other, or C alone, as users may give them.
+Values = float | Sequence[float] | Array
+
+#: The range in which the paper's gradient ascents draw C (section gradient_ascent).
+_C_START = (0.4, 0.8)
+
+
+@dataclass(frozen=True)
+class Model:
+    """All that a classifier leaves open.
+
+    Parameters
+    ----------
+    C : float
+        Slack penalty, positive. Likelihoods without a slack don't depend on it.
+    kernel : Kernel
+        The covariance of the latent function, with its hyperparameters.
+
+    Examples
+    --------
+    >>> from marginwise.kernels import Constant, Linear
+    >>> model = Model(2.0, Linear(3.0) + Constant(0.5))
+    >>> model.names, model.to_vector().round(2)
+    (('C', 'klin', 'koff'), array([ 0.69,  1.1 , -0.69]))
+    """
+
+    C: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "C", positive("C", self.C))
+        if not isinstance(self.kernel, Kernel):
+            raise InvalidInputError("kernel", self.kernel, "a marginwise.kernels.Kernel")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the entries of :meth:`to_vector`, without the logarithm."""
+        return ("C", *self.kernel.names)
+
+    @property
+    def values(self) -> Array:
+        """C and the kernel's hyperparameters."""
+        return np.array([self.C, *self.kernel.values])
+
+    def to_vector(self) -> Array:
+        """Return log C and the logarithms of the kernel's hyperparameters: the order of every gradient."""
+        return np.log(self.values)
+
+    def with_vector(self, logs: Array) -> Self:
+        """Return the model with these logarithms, in the order of :meth:`to_vector`."""
+        with np.errstate(over="ignore"):  # an infinite value is refused by name
+            return self.with_values(np.exp(logs))
+
+    def with_values(self, values: Array) -> Self:
+        """Return the model with these values of C and the kernel's hyperparameters."""
+        return type(self)(float(values[0]), self.kernel.with_values(values[1:]))
+
+    def with_C(self, C: float) -> Self:
+        """Return the model with another slack penalty."""
+        return self.with_values(np.array([C, *self.kernel.values]))
+
+    @property
+    def log_bounds(self) -> tuple[Array, Array]:
+        """The lowest and the highest logarithms that a search may reach."""
+        lower, upper = np.log(np.column_stack([C_BOUNDS, self.kernel.bounds]))
+        return lower, upper
+
+    @property
+    def groups(self) -> tuple[Indices, ...]:
+        """Places in the vector of the hyperparameters that each input may have its own of."""
+        return tuple(group + 1 for group in self.kernel.groups)
+
+    @property
+    def is_isotropic(self) -> bool:
+        """Whether one length scale serves all inputs."""
+        return self.kernel.is_isotropic
+
+    def as_ard(self, n_inputs: int) -> Self:
+        """Return the same model with one length scale for each input written out."""
+        return self.with_values(np.array([self.C, *self.kernel.for_inputs(n_inputs).values]))
+
+    def random_start(self, rng: np.random.Generator) -> Self:
+        """Draw where a further search begins: C and all logarithms uniform in their ranges (section gradient_ascent)."""
+        C = rng.uniform(*_C_START)
+        low, high = self.kernel.start_ranges
+        return self.with_values(np.array([C, *np.exp(rng.uniform(low, high))]))

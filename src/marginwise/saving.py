@@ -31,11 +31,11 @@ from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
+from marginwise.likelihoods import Slack
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
 from marginwise.search.driver import Run
 from marginwise.search.trace import Trace
-from marginwise.slack import Slack
 from marginwise.status import Status
 from marginwise.svm import Solution
 from marginwise.tuning import Tuning

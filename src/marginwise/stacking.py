@@ -265,7 +265,7 @@ def _fold(inside: Problem, outside: Problem, criterion: Criterion, prior: Prior 
                 progress=False,
             )
             hyperparameters, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
-        posterior = site_posterior(inside, hyperparameters, criterion.slack, with_gradient=False)
+        posterior = site_posterior(inside, hyperparameters, criterion.likelihood, with_gradient=False)
         probability = posterior.predict_proba(outside.X)
     return _Judged(probability[np.arange(outside.n), (outside.y > 0).astype(int)], hyperparameters, learnt)
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
+from marginwise.likelihoods import Likelihood
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
 from marginwise.search.checkpoint import recorded_settings
@@ -25,7 +26,6 @@ from marginwise.search.progress import progress_bar
 from marginwise.search.registry import as_search
 from marginwise.search.restarts import Task, best_run, overall_status, run_all
 from marginwise.search.trace import Trace
-from marginwise.slack import Slack
 from marginwise.status import Status
 
 #: Far more than any search needs to converge; a guard against one that never does.
@@ -72,7 +72,7 @@ def tune(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     criterion: Criterion | str,
-    slack: Slack | str | None = None,
+    slack: Likelihood | str | None = None,
     *,
     search: Search[Any] | str = "auto",
     start: Hyperparameters | Sequence[float] | None = None,
@@ -147,7 +147,7 @@ def tune(
         search=as_search(search),
         seed=_entropy(random_state, directory),
         limits=Limits(max_evaluations, max_seconds),
-        held_out=_held_out(problem, chosen.slack, {VALIDATION: validation, "test": test}, patience),
+        held_out=_held_out(problem, chosen.likelihood, {VALIDATION: validation, "test": test}, patience),
         callbacks=tuple(callbacks),
         directory=directory,
     )
@@ -162,7 +162,7 @@ def ladder(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     criterion: Criterion | str,
-    slack: Slack | str | None = None,
+    slack: Likelihood | str | None = None,
     *,
     spreads: Sequence[float] = (0.0, 0.1, 0.3, 1.0, 3.0),
     prior: Prior | None = None,
@@ -214,7 +214,7 @@ def scan_line(
     y: npt.ArrayLike,
     start: Hyperparameters,
     end: Hyperparameters,
-    slack: Slack | str | None = None,
+    slack: Likelihood | str | None = None,
     *,
     n_points: int = 41,
     sample_weight: npt.ArrayLike | None = None,
@@ -251,7 +251,7 @@ def _start(
 def _space(criterion: Criterion, start: Hyperparameters) -> Space:
     """Return the space to search. Where only C·K counts, C is 1 and the start's C is in the kernel."""
     if not criterion.scale_free:
-        return Space.around(start)
+        return Space.around(start, fix_C=not criterion.likelihood.has_penalty)
     C = start.C
     return Space.around(Hyperparameters(1.0, C * start.k0, C * start.koff, start.length_scales), fix_C=True)
 
@@ -265,7 +265,7 @@ def _restart(first: Task, number: int) -> Task:
     return replace(task, objective=replace(objective, space=_space(objective.criterion, start)))
 
 
-def _held_out(problem: Problem, slack: Slack, sets: dict[str, LabelledData | None], patience: int) -> HeldOut:
+def _held_out(problem: Problem, likelihood: Likelihood, sets: dict[str, LabelledData | None], patience: int) -> HeldOut:
     if patience < 1:
         raise InvalidInputError("patience", patience, "at least 1 move")
     checked = {name: as_problem(*data) for name, data in sets.items() if data is not None}
@@ -274,7 +274,7 @@ def _held_out(problem: Problem, slack: Slack, sets: dict[str, LabelledData | Non
             raise InvalidInputError(
                 name, f"{held.X.shape[1]} columns", f"{problem.X.shape[1]} columns, as many as X has"
             )
-    return HeldOut(problem, slack, checked, patience)
+    return HeldOut(problem, likelihood, checked, patience)
 
 
 def _directory(checkpoint: str | Path) -> Path:

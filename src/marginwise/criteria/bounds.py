@@ -28,7 +28,7 @@ class SupportVectorFraction(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, hyperparameters, self.likelihood, state)
         error, fraction = trained.mean(wrong(trained.margin)), trained.mean(np.sign(trained.solution.alpha))
         return trained.evaluation(error + fraction, training_error=error)
 
@@ -46,7 +46,7 @@ class JaakkolaHaussler(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, hyperparameters, self.likelihood, state)
         return trained.evaluation(trained.mean(wrong(least_margin(trained))))
 
 

@@ -28,8 +28,8 @@ from marginwise.criteria.training import (
 )
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.problem import Problem, merge_repeated
-from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
 
@@ -42,7 +42,7 @@ class _Folded(Criterion):
 
     direction = "minimise"
 
-    def __init__(self, slack: Slack | str | None = None, *, folds: int = 10, seed: int = 0) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, folds: int = 10, seed: int = 0) -> None:
         super().__init__(slack)
         if folds != int(folds) or folds < 2:
             raise InvalidInputError("folds", folds, "a whole number, 2 or more")
@@ -50,7 +50,11 @@ class _Folded(Criterion):
 
     def _validate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any) -> _Validation:
         return _validate(
-            problem, hyperparameters, self.slack, stratified_folds(problem.y, self.folds, self.seed), state
+            problem,
+            hyperparameters,
+            as_slack(self.likelihood),
+            stratified_folds(problem.y, self.folds, self.seed),
+            state,
         )
 
 
@@ -83,14 +87,15 @@ class CrossValidationLogLoss(_Folded):
     ) -> Evaluation:
         """Return the log-loss and its gradient."""
         validation = self._validate(problem, hyperparameters, state)
+        slack = as_slack(self.likelihood)
         C, share = hyperparameters.C, problem.weights / float(problem.weights.sum())
         margin = problem.y * validation.latent
-        excess = C * (self.slack.loss(margin) - self.slack.loss(-margin))  # ln t(-z) - ln t(z)
+        excess = C * (slack.loss(margin) - slack.loss(-margin))  # ln t(-z) - ln t(z)
         value = float(share @ np.logaddexp(0.0, excess))
         if not with_gradient:
             return Evaluation(value, None, validation.status, validation.state)
         slope = share * expit(excess)
-        latent_bar = slope * problem.y * C * (self.slack.derivative(margin) + self.slack.derivative(-margin))
+        latent_bar = slope * problem.y * C * (slack.derivative(margin) + slack.derivative(-margin))
         gradient, status = validation.pull_back(latent_bar)
         if gradient is not None:
             gradient[0] += float(slope @ excess)

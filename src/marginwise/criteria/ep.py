@@ -13,10 +13,9 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.covariance import blur
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import Likelihood
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.status import Status
 
 #: Unlike the evidence, the leave-one-out probability is not stationary in the sites, and errs in proportion.
@@ -33,10 +32,11 @@ class EPEvidence(Criterion):
 
     name = "ep-evidence"
     direction = "maximise"
+    any_likelihood = True
     smooth = True
     equation = "eq. (pyx1), by expectation propagation (Minka 2001)"
 
-    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, tolerance: float = TOLERANCE) -> None:
         super().__init__(slack)
         self.tolerance = tolerance
 
@@ -45,7 +45,7 @@ class EPEvidence(Criterion):
     ) -> Evaluation:
         """Return the evidence and its gradient."""
         gram = problem.covariance(hyperparameters)
-        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights).blurred(blur(gram))
+        likelihood = self.likelihood.weighted(hyperparameters.C, problem.weights).blurred(blur(gram))
         result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         n = float(problem.weights.sum())
         gradient = None
@@ -64,10 +64,11 @@ class EPLeaveOneOut(Criterion):
 
     name = "ep-loo"
     direction = "maximise"
+    any_likelihood = True
     smooth = True
     equation = "leave-one-out probability from EP's cavities (Opper & Winther 2000; Rasmussen & Williams 2006, 5.4.2)"
 
-    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = LOO_TOLERANCE) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, tolerance: float = LOO_TOLERANCE) -> None:
         super().__init__(slack)
         self.tolerance = tolerance
 
@@ -76,7 +77,7 @@ class EPLeaveOneOut(Criterion):
     ) -> Evaluation:
         """Return the mean log-probability and its gradient."""
         gram = problem.covariance(hyperparameters)
-        likelihood = slack_likelihood(self.slack, hyperparameters.C, problem.weights).blurred(blur(gram))
+        likelihood = self.likelihood.weighted(hyperparameters.C, problem.weights).blurred(blur(gram))
         result = run_ep(gram, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
         info = {"sweeps": result.sweeps, "log_evidence": result.log_evidence}
         if not with_gradient:

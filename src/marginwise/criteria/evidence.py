@@ -10,8 +10,8 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.collect import Precision
 from marginwise.inference.sampling import IMPRECISE, sample_posterior
+from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.status import CONVERGED
 
 #: What a gradient is worth sampling for when it only has to say where to go next.
@@ -45,7 +45,7 @@ class Evidence(Criterion):
 
     def __init__(
         self,
-        slack: Slack | str | None = None,
+        slack: Likelihood | str | None = None,
         *,
         value: bool = False,
         precision: Precision | None = None,
@@ -62,7 +62,7 @@ class Evidence(Criterion):
         posterior = sample_posterior(
             problem,
             hyperparameters,
-            self.slack,
+            as_slack(self.likelihood),
             seed=np.random.default_rng([self.seed, *place]),
             precision=self.precision,
             evidence=self.value,

@@ -26,8 +26,8 @@ from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant
 from marginwise.criteria.training import principal_block, symmetric_product, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Likelihood
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -47,7 +47,7 @@ class KwokEvidence(Criterion):
     smooth = True
     equation = "section approxevid, after eq. (p*yx); Kwok (2000)"
 
-    def __init__(self, slack: Slack | str | None = None, *, c: float = 5.0) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, c: float = 5.0) -> None:
         super().__init__(slack)
         if not (math.isfinite(c) and c > 0):
             raise InvalidInputError("c", c, "a positive number")
@@ -57,7 +57,7 @@ class KwokEvidence(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient, or a status where the expansion has no value."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, hyperparameters, self.likelihood, state)
         n = trained.total_weight
         second, third = smoothed_curvature(trained.margin, self.c)
         W = trained.penalties * second

@@ -42,7 +42,7 @@ class LeaveOneOut(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, hyperparameters, self.likelihood, state)
         margin = trained.margin.copy()
         at_risk = (trained.solution.alpha > 0.0) & (least_margin(trained) <= _SURE)
         undecided = np.flatnonzero(at_risk & (wrong(margin) == 0.0))

@@ -17,9 +17,9 @@ from marginwise.criteria.contract import Evaluation
 from marginwise.criteria.curvature import Curvature, log_maximum, log_maximum_slope
 from marginwise.criteria.training import Trained, check_start
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.lowrank import LowRankGram
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.svm import solve_problem
 from marginwise.svm.low_rank import LEAST, positive_residual
 
@@ -31,10 +31,10 @@ _FEW = 2
 
 
 def train_low_rank(
-    problem: Problem, hyperparameters: Hyperparameters, slack: Slack, start: Any
+    problem: Problem, hyperparameters: Hyperparameters, likelihood: Likelihood, start: Any
 ) -> tuple[Trained, LowRankGram]:
     """Train the SVM. Repeated rows stay: each has a residual of its own, which makes its α unique."""
-    gram = problem.low_rank_gram(hyperparameters)
+    gram, slack = problem.low_rank_gram(hyperparameters), as_slack(likelihood)
     solution = solve_problem(problem, hyperparameters, slack, gram=gram, start=check_start(start, problem.n))
     nothing = np.empty((0, 0))  # there is no n×n matrix
     return Trained(problem, np.arange(problem.n), hyperparameters, slack, nothing, solution), gram
@@ -89,9 +89,9 @@ def _inverse(gram: LowRankGram, weights: Array) -> tuple[Array, Array, float]:
 def _support_equations(trained: Trained, gram: LowRankGram, D: Array, beta_bar: Array) -> tuple[Array, float]:
     """Return λ of ``adjoint.solution_cotangent`` and the derivative with respect to log C."""
     solution, beta = trained.solution, trained.signed_alpha
-    quadratic = trained.slack.power == 2
-    free = solution.support if quadratic else solution.marginal
-    own = D + (1.0 / trained.penalties if quadratic else 0.0)
+    free, bound = solution.marginal, solution.bound
+    ridge = trained.slack.ridge(trained.penalties)
+    own = D + ridge
     multiplier = np.zeros(gram.n)
     if len(free) <= _FEW * gram.rank:
         V = gram.features_of(free)
@@ -102,8 +102,5 @@ def _support_equations(trained: Trained, gram: LowRankGram, D: Array, beta_bar: 
         A_inverse = _inverse(gram, stiffness)[0]
         pulled = stiffness * beta_bar
         multiplier = pulled - stiffness * gram.expand(A_inverse @ gram.project(pulled))
-    if quadratic:
-        return multiplier, float(multiplier @ (beta / trained.penalties))
-    bound = solution.bound
     across = gram.expand(gram.project(multiplier))
-    return multiplier, float(beta[bound] @ (beta_bar - across)[bound])
+    return multiplier, float(multiplier @ (ridge * beta)) + float(beta[bound] @ (beta_bar - across)[bound])

@@ -21,8 +21,8 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE, Trained, check_start, principal_block, train
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Likelihood
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_dense
 
@@ -38,7 +38,7 @@ class RadiusMargin(Criterion):
     scale_free = True
     equation = "eq. (margin_bound)"
 
-    def __init__(self, slack: Slack | str | None = None, *, radius: Literal["ball", "bound"] = "ball") -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, radius: Literal["ball", "bound"] = "ball") -> None:
         super().__init__(slack)
         self.radius = choose("radius", radius, ("ball", "bound"))
 
@@ -47,7 +47,7 @@ class RadiusMargin(Criterion):
     ) -> Evaluation:
         """Return the bound and its gradient."""
         start, ball_start = _checked(state)
-        trained = train(problem, hyperparameters, self.slack, start)
+        trained = train(problem, hyperparameters, self.likelihood, start)
         ball = smallest_ball(trained, ball_start) if self.radius == "ball" else _norm_bound(trained)
         total = float(trained.solution.alpha.sum())
         value = ball.squared_radius * total / trained.total_weight
@@ -76,14 +76,14 @@ class Ball:
 def smallest_ball(trained: Trained, start: Solution | None = None) -> Ball:
     """Return the smallest ball around the points in the feature space of K, K + I/C for quadratic slack."""
     h = trained.hyperparameters
-    quadratic = trained.slack.power == 2
+    ridge, bounded = trained.slack.ridge(trained.penalties), np.isfinite(trained.slack.reach(trained.penalties))
     P = trained.gram - h.koff
     y = np.ones(trained.problem.n)
-    penalties = trained.penalties if quadratic else np.full(trained.problem.n, 2.0 / h.k0)
+    penalties = np.where(bounded, 2.0 / h.k0, trained.penalties)
     solution = solve_dense(P, y, penalties, trained.slack, start=check_start(start, len(y)))
     support, total = solution.support, float(solution.alpha.sum())
     centre = solution.alpha[support] / total  # γ
-    slack_part = 1.0 / h.C if quadratic else 0.0
+    slack_part = _ridge_of_one(trained)
     squared = max(0.0, h.k0 + slack_part - 1.0 / total)
     # ∂R²/∂K = diag(γ) - γγᵀ at the maximising γ; the diagonal K_ii = k0 + koff moves with k0 and koff alone.
     gradient = -kernel.contract(
@@ -91,18 +91,22 @@ def smallest_ball(trained: Trained, start: Solution | None = None) -> Ball:
     )
     gradient[1] += h.k0
     gradient[2] += h.koff
-    if quadratic:
-        gradient[0] += float(centre**2 @ (1.0 / penalties[support])) - slack_part
+    gradient[0] += float(centre**2 @ ridge[support]) - slack_part
     return Ball(squared, gradient, solution.status, solution)
 
 
 def _norm_bound(trained: Trained) -> Ball:
     """Return R² ≤ K(x, x), with 1/C more for quadratic slack: the ball around the origin."""
     h = trained.hyperparameters
-    slack_part = 1.0 / h.C if trained.slack.power == 2 else 0.0
+    slack_part = _ridge_of_one(trained)
     gradient = np.zeros(len(h.to_vector()))
     gradient[:3] = -slack_part, h.k0, h.koff
     return Ball(h.k0 + h.koff + slack_part, gradient, CONVERGED, None)
+
+
+def _ridge_of_one(trained: Trained) -> float:
+    """Return what the slack adds to K(x, x) for an example of weight one."""
+    return float(trained.slack.ridge(np.array([trained.hyperparameters.C]))[0])
 
 
 def _checked(state: Any) -> tuple[Solution | None, Solution | None]:

@@ -23,8 +23,8 @@ from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.training import Trained, train, wrong
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Likelihood
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class RawSpan(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the estimate; it is piecewise constant and has no gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, hyperparameters, self.likelihood, state)
         spans = weighted_spans(trained, 0.0)
         if spans is None:
             return trained.failed(_SINGULAR)
@@ -64,7 +64,9 @@ class Span(Criterion):
     scale_free = True
     equation = "eq. (span), smoothed as in section errbounds"
 
-    def __init__(self, slack: Slack | str | None = None, *, c1: float = 5.0, c2: float = 0.0, eta: float = 1.0) -> None:
+    def __init__(
+        self, slack: Likelihood | str | None = None, *, c1: float = 5.0, c2: float = 0.0, eta: float = 1.0
+    ) -> None:
         super().__init__(slack)
         for name, value in (("c1", c1), ("eta", eta)):
             if not (math.isfinite(value) and value > 0):
@@ -77,7 +79,7 @@ class Span(Criterion):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the estimate and its gradient."""
-        trained = train(problem, hyperparameters, self.slack, state)
+        trained = train(problem, hyperparameters, self.likelihood, state)
         spans = weighted_spans(trained, self.eta)
         if spans is None:
             return trained.failed(_SINGULAR)

@@ -13,8 +13,8 @@ from marginwise import kernel
 from marginwise.criteria.contract import Evaluation
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.problem import Problem, merge_repeated
-from marginwise.slack import Slack
 from marginwise.status import Status
 from marginwise.svm import Solution, solve_dense
 from marginwise.svm.contract import describe
@@ -114,13 +114,13 @@ class Trained:
 def train(
     problem: Problem,
     hyperparameters: Hyperparameters,
-    slack: Slack,
+    slack: Likelihood,
     start: Any = None,
 ) -> Trained:
-    """Train the SVM on the problem, its repeated rows merged."""
+    """Train the SVM on the problem, its repeated rows merged; a likelihood that is no slack has none."""
     merged, rows, _ = merge_repeated(problem, problem.repeats)
     K = merged.gram(hyperparameters)
-    return solve_distinct(merged, rows, hyperparameters, slack, K, check_start(start, merged.n))
+    return solve_distinct(merged, rows, hyperparameters, as_slack(slack), K, check_start(start, merged.n))
 
 
 def solve_distinct(

@@ -14,9 +14,9 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import Slack
 from marginwise.lowrank import choose_inducing
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from marginwise import kernel
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._stored import StoredEstimator
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem
-from marginwise.slack import as_slack
 from marginwise.svm import solve_problem
 from marginwise.svm.api import MAX_MEMORY
 

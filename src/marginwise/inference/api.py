@@ -14,23 +14,21 @@ from marginwise.inference.covariance import blur
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient
 from marginwise.inference.laplace import laplace_posterior
-from marginwise.inference.likelihoods import as_likelihood
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sampling import hmc_posterior, sample_posterior
 from marginwise.inference.sites import SiteApproximation, Sites
 from marginwise.inference.variational import run_variational
+from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import Slack, as_slack
 
 
 def posterior(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     hyperparameters: Hyperparameters,
-    slack: Slack | str = "linear",
+    likelihood: Likelihood | str = "linear",
     method: str = "ep",
     *,
-    likelihood: str = "slack",
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
     **options: Any,
@@ -43,14 +41,13 @@ def posterior(
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters
         Those of the prior and of the likelihood.
-    slack : Slack or str
-        "linear" or "quadratic".
+    likelihood : Likelihood or str
+        "linear" or "quadratic", the slacks of eq. (lh). For "ep" and "variational" any other, too: "normalised-linear"
+        and "normalised-quadratic", these divided by their sum over the two labels; "probit" or "logistic", which make
+        it a Gaussian process classifier and don't depend on C; or an object.
     method : str
         "ep", expectation propagation; "variational", the nearest Gaussian in Kullback–Leibler divergence; "laplace",
         a Gaussian around the SVM; "sample", many guided chains; "hmc", the paper's Hybrid Monte Carlo.
-    likelihood : str
-        "slack", eq. (lh); for "ep" and "variational" also "normalised", the same divided by its sum over the two
-        labels, and "probit" or "logistic", which make it a Gaussian process classifier and don't depend on C.
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional
@@ -65,25 +62,23 @@ def posterior(
     >>> result.predict_proba([[1.5]]).round(2)
     array([[0.03, 0.97]])
     """
-    problem, slack = as_problem(X, y, sample_weight, inducing), as_slack(slack)
+    problem, likelihood = as_problem(X, y, sample_weight, inducing), as_likelihood(likelihood)
     choose("method", method, METHODS)
-    choose("likelihood", likelihood, _LIKELIHOODS)
     if method in _BY_SITES:
-        return site_posterior(problem, hyperparameters, slack, method, likelihood=likelihood, **options)
-    if likelihood != "slack":
-        raise InvalidInputError("likelihood", likelihood, f"'slack' for the method {method!r}")
+        return site_posterior(problem, hyperparameters, likelihood, method, **options)
+    if likelihood.name not in SLACKS:
+        raise InvalidInputError("likelihood", likelihood.name, f"{' or '.join(SLACKS)} for the method {method!r}")
     if "start" in options:
         options["start"] = _sites(options["start"], problem)
-    return _OTHERS[method](problem, hyperparameters, slack, **options)
+    return _OTHERS[method](problem, hyperparameters, as_slack(likelihood), **options)
 
 
 def site_posterior(
     problem: Problem,
     hyperparameters: Hyperparameters,
-    slack: Slack,
+    likelihood: Likelihood,
     method: str = "ep",
     *,
-    likelihood: str = "slack",
     start: Posterior | Sites | None = None,
     tolerance: float = TOLERANCE,
     with_gradient: bool = True,
@@ -92,9 +87,8 @@ def site_posterior(
 
     Without ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
     """
-    name = _LIKELIHOODS[likelihood].format(slack.name)
     gram = problem.covariance(hyperparameters) if method == "ep" else problem.gram(hyperparameters)
-    model = as_likelihood(name, hyperparameters.C, problem.weights).blurred(blur(gram))
+    model = likelihood.weighted(hyperparameters.C, problem.weights).blurred(blur(gram))
     result = _BY_SITES[method](gram, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
     gradient = None
     if with_gradient:
@@ -132,6 +126,3 @@ _OTHERS: dict[str, Callable[..., Posterior]] = {
     "hmc": hmc_posterior,
 }
 METHODS = (*_BY_SITES, *_OTHERS)
-
-#: Choice of the user, and name in ``likelihoods`` with a place for the slack's.
-_LIKELIHOODS = {"slack": "{}", "normalised": "normalised-{}", "probit": "probit", "logistic": "logistic"}

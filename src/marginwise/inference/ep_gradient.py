@@ -10,9 +10,9 @@ import numpy.typing as npt
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.likelihoods import Likelihood, Moments
 from marginwise.inference.repetitions import without_one
 from marginwise.inference.sites import SiteApproximation
+from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.lowrank import LowRankGram
 from marginwise.problem import Problem
 
@@ -24,7 +24,7 @@ _ACCURACY = 1e-10
 
 def evidence_gradient(
     result: SiteApproximation,
-    likelihood: Likelihood,
+    likelihood: WeightedLikelihood,
     gram: Array | LowRankGram,
     problem: Problem,
     hyperparameters: Hyperparameters,
@@ -53,7 +53,7 @@ class LeaveOneOut(NamedTuple):
     by_c: Array
 
 
-def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> LeaveOneOut:
+def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, y: Array) -> LeaveOneOut:
     """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples.
 
     Weight w counts w repetitions in one site, of which one is left out: what the others say of the latent value, the
@@ -77,7 +77,7 @@ def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> L
     )
 
 
-def mean_leave_one_out(result: SiteApproximation, likelihood: Likelihood, problem: Problem) -> float:
+def mean_leave_one_out(result: SiteApproximation, likelihood: WeightedLikelihood, problem: Problem) -> float:
     """Return the weighted mean log-probability of the left-out labels."""
     loo = leave_one_out(result.gaussian, likelihood, problem.y)
     return float(problem.weights / problem.weights.sum() @ loo.log_probability)
@@ -85,7 +85,7 @@ def mean_leave_one_out(result: SiteApproximation, likelihood: Likelihood, proble
 
 def leave_one_out_with_gradient(
     result: SiteApproximation,
-    likelihood: Likelihood,
+    likelihood: WeightedLikelihood,
     gram: Array | LowRankGram,
     problem: Problem,
     hyperparameters: Hyperparameters,

@@ -14,8 +14,8 @@ from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_sequential import sweep_sites
 from marginwise.inference.gaussian import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.likelihoods import Likelihood, Moments
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.lowrank import LowRankGram
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ class Moves:
 
     gram: Array | LowRankGram
     y: Array
-    likelihood: Likelihood
+    likelihood: WeightedLikelihood
 
     @cached_property
     def covariance(self) -> Covariance:

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.inference.gaussian import SiteGaussian
-from marginwise.inference.likelihoods import Moments
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import Moments
 
 Array = npt.NDArray[np.float64]
 

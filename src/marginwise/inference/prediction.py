@@ -14,8 +14,8 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.contract import Posterior
 from marginwise.inference.covariance import as_covariance
 from marginwise.inference.gaussian import SiteGaussian
-from marginwise.inference.likelihoods import Likelihood
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import WeightedLikelihood
 from marginwise.problem import Problem, check_inputs
 
 Array = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ class GaussianPredictor:
     coefficients: Array
     gain: Array
     hyperparameters: Hyperparameters
-    likelihood: Likelihood
+    likelihood: WeightedLikelihood
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
@@ -94,17 +94,17 @@ class GaussianPosterior(Posterior):
         Points of the sites: the training inputs, the distinct ones among them, or the inducing inputs.
     gaussian : SiteGaussian
         The approximation at these points.
-    likelihood : Likelihood
+    likelihood : WeightedLikelihood
         The likelihood of a label, with its κ(C).
     """
 
     X: Array
     gaussian: SiteGaussian
-    likelihood: Likelihood
+    likelihood: WeightedLikelihood
 
     @classmethod
     def from_sites(
-        cls, problem: Problem, hyperparameters: Hyperparameters, likelihood: Likelihood, sites: Sites
+        cls, problem: Problem, hyperparameters: Hyperparameters, likelihood: WeightedLikelihood, sites: Sites
     ) -> GaussianPosterior:
         """Return the posterior of sites found before: one factorisation, and no search for a fixed point."""
         gaussian = as_covariance(problem.covariance(hyperparameters)).gaussian(*sites)

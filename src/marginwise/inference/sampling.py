@@ -15,7 +15,6 @@ from marginwise.inference.ep import run_ep
 from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
 from marginwise.inference.gradient import GradientRecorder
 from marginwise.inference.hmc import HMC, N_DISCARDED, N_SAMPLES
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.pivoted import PivotedGram, pivoted_gram
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.reference import gaussian_reference
@@ -23,8 +22,8 @@ from marginwise.inference.reference_hmc import ReferenceHMC
 from marginwise.inference.sampled import SampledPosterior
 from marginwise.inference.sampler import Target
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import Slack
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
@@ -79,7 +78,7 @@ def sample_posterior(
         raise InvalidInputError("n_chains", n_chains, "a positive multiple of 8")
     rng = np.random.default_rng(seed)
     gram = problem.gram(hyperparameters) if gram is None else gram
-    likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
+    likelihood = slack.weighted(hyperparameters.C, problem.weights)
     near = start if start is None or isinstance(start, Sites) else start.sites
     sites = run_ep(gram, problem.y, likelihood, start=near).sites
     prior = pivoted_gram(gram)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.inference.gaussian import SiteGaussian
-from marginwise.inference.likelihoods import Moments
+from marginwise.likelihoods import Moments
 from marginwise.status import Status
 
 Array = npt.NDArray[np.float64]

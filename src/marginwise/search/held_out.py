@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from marginwise import kernel
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.problem import Problem
 from marginwise.search.trace import Trace
-from marginwise.slack import Slack
 from marginwise.status import Status
 from marginwise.svm import expansion, solve_problem
 
@@ -25,8 +25,8 @@ class HeldOut:
 
     Attributes
     ----------
-    problem, slack : Problem, Slack
-        What the SVM is trained with.
+    problem, likelihood : Problem, Likelihood
+        What the SVM is trained with: where there are sets, the likelihood must be a slack.
     sets : dict of Problem
         The held-out examples by name.
     patience : int
@@ -34,9 +34,13 @@ class HeldOut:
     """
 
     problem: Problem
-    slack: Slack
+    likelihood: Likelihood
     sets: dict[str, Problem] = field(default_factory=dict)
     patience: int = 10
+
+    def __post_init__(self) -> None:
+        if self.sets:
+            as_slack(self.likelihood)
 
     @property
     def stops(self) -> str | None:
@@ -47,7 +51,7 @@ class HeldOut:
         """Return the fraction of wrong labels on each set."""
         if not self.sets:
             return {}
-        solution = solve_problem(self.problem, hyperparameters, self.slack)
+        solution = solve_problem(self.problem, hyperparameters, as_slack(self.likelihood))
         points, coefficients = expansion(self.problem, hyperparameters, solution)
         return {
             name: _error(held, kernel.cross_gram(held.X, points, hyperparameters) @ coefficients)

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import Slack, as_slack
 from marginwise.lowrank import LowRankGram
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
-from marginwise.slack import Slack, as_slack
 from marginwise.svm.contract import Solution
 from marginwise.svm.low_rank import solve_low_rank
 from marginwise.svm.source import DenseGram, KernelRows

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginwise.errors import InvalidInputError
-from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
+from marginwise.likelihoods import LINEAR, QUADRATIC, Slack, as_slack
 
 #: Enough digits for the flat maximum just above C = 1, and exponents for exp(-2·10⁸).
 PRECISE = Context(prec=70, Emin=-(10**9), Emax=10**9)

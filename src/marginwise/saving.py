@@ -51,8 +51,8 @@ _FIRST_LINE = re.compile(rb"marginwise-model ([1-9][0-9]{0,3}) ([0-9a-f]{64})\n"
 class _Change(NamedTuple):
     """What a format has renamed: types, and attributes of all types whose names begin in some way."""
 
-    types: dict[str, str] = {}
-    attributes: dict[str, dict[str, str]] = {}
+    types: dict[str, str]
+    attributes: dict[str, dict[str, str]]
 
 
 #: For each format, by which names what an earlier file holds is called in it.

@@ -96,7 +96,7 @@ def test_hard_problems_end_with_a_bound_or_a_reason(slack: str, name: str) -> No
     ours = run(problem, h, slack)
     assert np.isfinite(ours.log_evidence)
     assert ours.status.ok or "bound" in ours.status.message
-    ep = run_ep(problem.gram(h), problem.y, as_likelihood(slack, h.C, problem.weights))
+    ep = run_ep(problem.gram(h), problem.y, as_likelihood(slack).weighted(h.C, problem.weights))
     assert ours.log_evidence <= ep.log_evidence + 1e-8 * abs(ep.log_evidence) + 1e-6
     if name not in ("C=1e6, k0=1e6",):  # here the bound is very narrow
         assert ours.status.ok, ours.status.message

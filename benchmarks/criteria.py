@@ -23,8 +23,8 @@ import numpy as np  # noqa: E402
 
 from marginwise.criteria import Criterion, as_criterion, criterion_class, criterion_names  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
+from marginwise.likelihoods import SLACKS, as_slack  # noqa: E402
 from marginwise.problem import Problem, as_problem  # noqa: E402
-from marginwise.slack import SLACKS, as_slack  # noqa: E402
 from marginwise.svm import solve_problem  # noqa: E402
 
 D = 20
@@ -76,7 +76,9 @@ def peak_memory(action: Callable[[], object]) -> float:
 
 def row(criterion: Criterion, problem: Problem, h: Hyperparameters) -> str:
     """Return a line of the table."""
-    unit, seconds = shortest(lambda: solve_problem(problem, h, criterion.slack), lambda: criterion.evaluate(problem, h))
+    unit, seconds = shortest(
+        lambda: solve_problem(problem, h, as_slack(criterion.likelihood)), lambda: criterion.evaluate(problem, h)
+    )
     memory = peak_memory(lambda: criterion.evaluate(problem, h)) / (8 * problem.n**2)
     ratio = seconds / unit
     verdict = "" if criterion.name not in WITH_GOAL else "yes" if ratio <= GOAL else "no"

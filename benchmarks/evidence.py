@@ -28,8 +28,8 @@ from marginwise.criteria import evaluate  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters, paper_start  # noqa: E402
 from marginwise.inference.collect import Precision  # noqa: E402
 from marginwise.inference.sampling import sample_posterior  # noqa: E402
+from marginwise.likelihoods import as_slack  # noqa: E402
 from marginwise.problem import as_problem  # noqa: E402
-from marginwise.slack import as_slack  # noqa: E402
 
 RESULTS = Path("results/evidence.csv")
 PICTURE = Path(__file__).parent.parent / "docs/images/evidence-errors.svg"

@@ -22,8 +22,8 @@ from scipy.linalg import lapack  # noqa: E402
 
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
+from marginwise.likelihoods import SLACKS  # noqa: E402
 from marginwise.problem import Problem, as_problem  # noqa: E402
-from marginwise.slack import SLACKS  # noqa: E402
 
 D = 20
 SETTINGS = {

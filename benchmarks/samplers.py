@@ -37,14 +37,13 @@ from marginwise.inference.diagnostics import estimate_mean  # noqa: E402
 from marginwise.inference.ep import run_ep  # noqa: E402
 from marginwise.inference.gradient import GradientRecorder  # noqa: E402
 from marginwise.inference.hmc import HMC  # noqa: E402
-from marginwise.inference.likelihoods import slack_likelihood  # noqa: E402
 from marginwise.inference.pivoted import PivotedGram, pivoted_gram  # noqa: E402
 from marginwise.inference.reference import GaussianReference, gaussian_reference  # noqa: E402
 from marginwise.inference.reference_hmc import ReferenceHMC  # noqa: E402
 from marginwise.inference.sampler import Draws, Sampler, Target  # noqa: E402
 from marginwise.inference.sampling import hmc_posterior, sample_posterior  # noqa: E402
+from marginwise.likelihoods import as_slack  # noqa: E402
 from marginwise.problem import Problem, as_problem  # noqa: E402
-from marginwise.slack import as_slack  # noqa: E402
 
 NAMES = ("log C", "log k0", "log koff", "sum log l", "log l_1", "log l_2")
 
@@ -81,7 +80,7 @@ def make_case(args: argparse.Namespace) -> Case:
     h = Hyperparameters(args.C, args.k0, args.koff, np.full(d, args.length_scale))
     slack = as_slack(args.slack)
     gram = problem.gram(h)
-    ep = run_ep(gram, problem.y, slack_likelihood(slack, h.C, problem.weights))
+    ep = run_ep(gram, problem.y, slack.weighted(h.C, problem.weights))
     prior = pivoted_gram(gram)
     rbf = gram - h.koff
     scales = [rbf * (problem.X[:, [a]] - problem.X[:, a]) ** 2 / h.length_scales[a] ** 2 for a in range(d)]

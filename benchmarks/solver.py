@@ -23,7 +23,7 @@ from sklearn.svm import SVC  # noqa: E402
 from marginwise import kernel  # noqa: E402
 from marginwise.datasets import benchmark_names, load_benchmark  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
-from marginwise.slack import LINEAR  # noqa: E402
+from marginwise.likelihoods import LINEAR  # noqa: E402
 from marginwise.svm import solve_dense, solve_gram  # noqa: E402
 
 PENALTIES = (1.0, 100.0, 10000.0)

@@ -20,8 +20,8 @@ from marginwise.criteria import as_criterion, criterion_class, criterion_names
 from marginwise.criteria.evidence import Evidence
 from marginwise.datasets import load_benchmark
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.problem import as_problem
-from marginwise.slack import SLACKS, as_slack
 from marginwise.svm import solve_problem
 
 IMAGES = Path(__file__).parent / "images"

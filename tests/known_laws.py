@@ -9,8 +9,8 @@ from scipy.special import log_ndtr, logsumexp
 
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sampler import Target
+from marginwise.likelihoods import Slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import Slack
 
 
 def few(n: int, *, seed: int = 0, weighted: bool = False) -> Problem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marginwise.slack import Slack
+from marginwise.likelihoods import Slack
 from marginwise.svm import Solution
 
 

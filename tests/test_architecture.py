@@ -18,7 +18,7 @@ LAYERS = [
     "_interrupts",
     "hyperparameters",
     "priors",
-    "slack",
+    "likelihoods",
     "kernel",
     "lowrank",
     "problem",

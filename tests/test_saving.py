@@ -22,9 +22,10 @@ import zoo
 from marginwise import Hyperparameters, MarginSVC, Prior, TunedSVC, criterion_names, load_model, save_model
 from marginwise.criteria import as_criterion
 from marginwise.criteria.ep import EPLeaveOneOut
+from marginwise.criteria.gacv import GACV
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators._binary import BinaryModel
-from marginwise.saving import FORMAT
+from marginwise.saving import _CHANGES, FORMAT, _Change, _renewed
 from marginwise.search import SEARCHES
 
 STORED = Path(__file__).parent / "stored"
@@ -204,6 +205,50 @@ def test_contents_that_make_no_sense_are_refused(path):
     write(path, skops.io.dumps(LogisticRegression()))
     with pytest.raises(ModelFileError, match="holds a LogisticRegression, which is no model of marginwise"):
         load_model(path)
+
+
+@pytest.mark.parametrize("criterion", [EPLeaveOneOut("quadratic", tolerance=1e-8), GACV()])
+def test_what_was_renamed_since_the_first_format_is_found(criterion, tmp_path):
+    save_model(TunedSVC(criterion=criterion), tmp_path / "model")
+    names = ("marginwise.likelihoods.slack", "marginwise.slack", "likelihood", "slack")
+    older = _edited(archive_of(tmp_path / "model"), *names)
+    write(tmp_path / "older", older, 1)
+    loaded = load_model(tmp_path / "older")
+    assert type(loaded.criterion) is type(criterion)
+    assert vars(loaded.criterion) == vars(criterion)
+    write(tmp_path / "older", older, FORMAT)  # in a file of this format the old names stand for nothing
+    with pytest.raises(ModelFileError, match=r"marginwise\.slack\.Slack"):
+        load_model(tmp_path / "older")
+
+
+def test_changes_of_several_formats_are_made_in_turn(monkeypatch):
+    changes = {
+        2: _Change(types={"a.First": "b.Second"}, attributes={"a.": {"x": "y"}}),
+        3: _Change(types={"b.Second": "c.d.Third"}, attributes={"b.Second": {"y": "z"}}),
+    }
+    monkeypatch.setattr("marginwise.saving._CHANGES", changes)
+    monkeypatch.setattr("marginwise.saving.FORMAT", 3)
+
+    def made(module: str, name: str, attribute: str) -> dict[str, object]:
+        inner = {"__module__": module, "__class__": name, "content": {"content": {attribute: 1, "w": 2}}}
+        return {"__module__": "other", "__class__": "First", "content": {"content": [inner, {"x": "a.First"}]}}
+
+    def renewed(node: object, written: int) -> object:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as file:
+            file.writestr("schema.json", json.dumps(node))
+            file.writestr("1.npy", b"numbers")
+        with zipfile.ZipFile(io.BytesIO(_renewed(buffer.getvalue(), written))) as file:
+            assert file.read("1.npy") == b"numbers"
+            return json.loads(file.read("schema.json"))
+
+    assert renewed(made("a", "First", "x"), 1) == made("c.d", "Third", "z")
+    assert renewed(made("b", "Second", "y"), 2) == made("c.d", "Third", "z")
+    assert renewed(made("a", "First", "x"), 3) == made("a", "First", "x")
+
+
+def test_every_format_since_the_first_says_what_it_changed():
+    assert list(_CHANGES) == list(range(2, FORMAT + 1))
 
 
 def test_later_formats_say_what_to_do(path):

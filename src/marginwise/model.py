@@ -98,7 +98,10 @@ class Model:
         return self.with_values(np.array([self.C, *self.kernel.for_inputs(n_inputs).values]))
 
     def random_start(self, rng: np.random.Generator) -> Self:
-        """Draw where a further search begins: C and all logarithms uniform in their ranges (section gradient_ascent)."""
+        """Draw where a further search begins: C and all logarithms uniform in their ranges.
+
+        For the paper's model these are the ranges of its gradient ascents (section gradient_ascent).
+        """
         C = rng.uniform(*_C_START)
         low, high = self.kernel.start_ranges
         return self.with_values(np.array([C, *np.exp(rng.uniform(low, high))]))

@@ -76,9 +76,7 @@ def as_problem(
     return Problem(inputs.copy(), labels, weights, points)
 
 
-def merge_repeated(
-    problem: Problem, groups: Indices | None
-) -> tuple[Problem, Indices, Indices]:
+def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, Indices, Indices]:
     """Return the problem with the rows of a group made one of their total weight, the rows kept, and where each went.
 
     ``groups`` numbers rows by input and label, as :attr:`Problem.repeats` does; None when all rows differ.

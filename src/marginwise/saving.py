@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import io
 import json
 import os
 import re
 import uuid
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-from zipfile import ZIP_DEFLATED
+from typing import Any, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import scipy
@@ -31,20 +32,36 @@ from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
+from marginwise.likelihoods import LIKELIHOODS
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
 from marginwise.search.driver import Run
 from marginwise.search.trace import Trace
-from marginwise.slack import Slack
 from marginwise.status import Status
 from marginwise.svm import Solution
 from marginwise.tuning import Tuning
 
-#: Raised when files of before need a change to be read; :func:`load_model` then makes it.
-FORMAT = 1
+#: Raised when files of before need a change to be read; :func:`load_model` then makes it, by ``_CHANGES``.
+FORMAT = 2
 
 _VERSION = version("marginwise")
 _FIRST_LINE = re.compile(rb"marginwise-model ([1-9][0-9]{0,3}) ([0-9a-f]{64})\n")
+
+
+class _Change(NamedTuple):
+    """What a format has renamed: types, and attributes of all types whose names begin in some way."""
+
+    types: dict[str, str]
+    attributes: dict[str, dict[str, str]]
+
+
+#: For each format, by which names what an earlier file holds is called in it.
+_CHANGES: dict[int, _Change] = {
+    2: _Change(
+        types={"marginwise.slack.Slack": "marginwise.likelihoods.slack.Slack"},
+        attributes={"marginwise.criteria.": {"slack": "likelihood"}},
+    ),
+}
 
 
 def _name(kind: type) -> str:
@@ -64,7 +81,6 @@ _PARTS: tuple[type, ...] = (
     Prior,
     Run,
     Scaling,
-    Slack,
     Solution,
     Status,
     Trace,
@@ -141,8 +157,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     source = Path(path)
     if not source.is_file():
         raise InvalidInputError("path", str(path), "a file that save_model wrote")
-    archive = _checked(source)
+    written, archive = _checked(source)
     try:
+        archive = _renewed(archive, written)
         own, foreign = _types(skops, archive)
     except Exception as error:  # whatever is wrong with the archive
         raise ModelFileError(f"{path} does not hold a model: {error}") from error
@@ -159,8 +176,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _checked(path: Path) -> bytes:
-    """Return the archive in a file, if the file is what it was when it was written."""
+def _checked(path: Path) -> tuple[int, bytes]:
+    """Return the format of a file and the archive in it, if the file is what it was when it was written."""
     content = path.read_bytes()
     found = _FIRST_LINE.match(content)
     if found is None:
@@ -173,7 +190,42 @@ def _checked(path: Path) -> bytes:
     rest = content[found.end() :]
     if hashlib.sha256(rest).hexdigest().encode() != found[2]:
         raise ModelFileError(f"{path} was damaged or changed since it was saved; take another copy, or save it again")
-    return rest.partition(b"\n")[2]
+    return int(found[1]), rest.partition(b"\n")[2]
+
+
+def _renewed(archive: bytes, written: int) -> bytes:
+    """Return an archive of an earlier format as this one would have written it."""
+    changes = [_CHANGES[number] for number in range(written + 1, FORMAT + 1)]
+    if not changes:
+        return archive
+    renewed = io.BytesIO()
+    with ZipFile(io.BytesIO(archive)) as old, ZipFile(renewed, "w") as new:
+        for entry in old.namelist():
+            content = old.read(entry)
+            if entry == "schema.json":
+                schema = json.loads(content)
+                for change in changes:
+                    schema = _renamed(schema, change)
+                content = json.dumps(schema).encode()
+            new.writestr(entry, content)
+    return renewed.getvalue()
+
+
+def _renamed(node: Any, change: _Change) -> Any:
+    """Return a node of a skops schema, and all nodes in it, with the names of a later format."""
+    if isinstance(node, list):
+        return [_renamed(one, change) for one in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _renamed(value, change) for key, value in node.items()}
+    kind = f"{node.get('__module__')}.{node.get('__class__')}"
+    for beginning, attributes in change.attributes.items():
+        if kind.startswith(beginning):
+            state = node["content"]["content"]
+            node["content"]["content"] = {attributes.get(key, key): value for key, value in state.items()}
+    if kind in change.types:
+        node["__module__"], _, node["__class__"] = change.types[kind].rpartition(".")
+    return node
 
 
 def _types(skops: Any, archive: bytes) -> tuple[set[str], list[str]]:
@@ -186,7 +238,8 @@ def _types(skops: Any, archive: bytes) -> tuple[set[str], list[str]]:
 def _own_types() -> set[str]:
     """Return the names of the package's types that a model may hold."""
     criteria = [criterion_class(name) for name in criterion_names()]
-    named = {_name(kind) for kind in (*_PARTS, *criteria, *SEARCHES.values())}
+    likelihoods = {type(likelihood) for likelihood in LIKELIHOODS.values()}
+    named = {_name(kind) for kind in (*_PARTS, *criteria, *likelihoods, *SEARCHES.values())}
     return _MODELS | {name for name in named if name.startswith("marginwise.")}  # users may register criteria
 
 

@@ -22,8 +22,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import Criterion
-from marginwise.model import Model
 from marginwise.inference.api import site_posterior
+from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import QuasiNewton
@@ -265,7 +265,7 @@ def _fold(inside: Problem, outside: Problem, criterion: Criterion, prior: Prior 
                 progress=False,
             )
             hyperparameters, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
-        posterior = site_posterior(inside, hyperparameters, criterion.slack, with_gradient=False)
+        posterior = site_posterior(inside, hyperparameters, criterion.likelihood, with_gradient=False)
         probability = posterior.predict_proba(outside.X)
     return _Judged(probability[np.arange(outside.n), (outside.y > 0).astype(int)], hyperparameters, learnt)
 

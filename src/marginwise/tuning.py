@@ -14,6 +14,7 @@ from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import as_model, paper_start
 from marginwise.kernels import Kernel
+from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
@@ -27,7 +28,6 @@ from marginwise.search.progress import progress_bar
 from marginwise.search.registry import as_search
 from marginwise.search.restarts import Task, best_run, overall_status, run_all
 from marginwise.search.trace import Trace
-from marginwise.slack import Slack
 from marginwise.status import Status
 
 #: Far more than any search needs to converge; a guard against one that never does.
@@ -74,7 +74,7 @@ def tune(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     criterion: Criterion | str,
-    slack: Slack | str | None = None,
+    slack: Likelihood | str | None = None,
     *,
     kernel: Kernel | None = None,
     search: Search[Any] | str = "auto",
@@ -153,7 +153,7 @@ def tune(
         search=as_search(search),
         seed=_entropy(random_state, directory),
         limits=Limits(max_evaluations, max_seconds),
-        held_out=_held_out(problem, chosen.slack, {VALIDATION: validation, "test": test}, patience),
+        held_out=_held_out(problem, chosen.likelihood, {VALIDATION: validation, "test": test}, patience),
         callbacks=tuple(callbacks),
         directory=directory,
     )
@@ -168,7 +168,7 @@ def ladder(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     criterion: Criterion | str,
-    slack: Slack | str | None = None,
+    slack: Likelihood | str | None = None,
     *,
     spreads: Sequence[float] = (0.0, 0.1, 0.3, 1.0, 3.0),
     prior: Prior | None = None,
@@ -220,7 +220,7 @@ def scan_line(
     y: npt.ArrayLike,
     start: Model | Sequence[float],
     end: Model | Sequence[float],
-    slack: Slack | str | None = None,
+    slack: Likelihood | str | None = None,
     *,
     kernel: Kernel | None = None,
     n_points: int = 41,
@@ -259,8 +259,8 @@ def _start(
 
 
 def _space(criterion: Criterion, start: Model) -> Space:
-    """Return the space to search. Where only C·K counts, C stays."""
-    return Space.around(start, fix_C=criterion.scale_free)
+    """Return the space to search. Where only C·K counts, or C not at all, C stays."""
+    return Space.around(start, fix_C=criterion.scale_free or not criterion.likelihood.has_penalty)
 
 
 def _restart(first: Task, number: int) -> Task:
@@ -271,7 +271,7 @@ def _restart(first: Task, number: int) -> Task:
     return replace(task, objective=replace(objective, space=_space(objective.criterion, start)))
 
 
-def _held_out(problem: Problem, slack: Slack, sets: dict[str, LabelledData | None], patience: int) -> HeldOut:
+def _held_out(problem: Problem, likelihood: Likelihood, sets: dict[str, LabelledData | None], patience: int) -> HeldOut:
     if patience < 1:
         raise InvalidInputError("patience", patience, "at least 1 move")
     checked = {name: as_problem(*data) for name, data in sets.items() if data is not None}
@@ -280,7 +280,7 @@ def _held_out(problem: Problem, slack: Slack, sets: dict[str, LabelledData | Non
             raise InvalidInputError(
                 name, f"{held.X.shape[1]} columns", f"{problem.X.shape[1]} columns, as many as X has"
             )
-    return HeldOut(problem, slack, checked, patience)
+    return HeldOut(problem, likelihood, checked, patience)
 
 
 def _directory(checkpoint: str | Path) -> Path:

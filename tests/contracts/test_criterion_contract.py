@@ -9,8 +9,8 @@ from differences import scaled
 from marginwise.criteria import Evaluation, as_criterion, criterion_class, criterion_names
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import SLACKS
 from marginwise.problem import as_problem
-from marginwise.slack import SLACKS
 from zoo import blobs, hard_problems
 
 CASES = [(name, slack) for name in criterion_names() for slack in criterion_class(name).slacks]
@@ -44,7 +44,7 @@ def test_says_what_it_is(name: str) -> None:
     assert criterion.equation
     assert criterion.__doc__
     assert set(criterion.slacks) <= set(SLACKS)
-    assert as_criterion(name).slack.name == criterion.slacks[0]
+    assert as_criterion(name).likelihood.name == criterion.slacks[0]
     assert as_criterion(name).sign == (1 if criterion.direction == "maximise" else -1)
 
 

@@ -13,19 +13,18 @@ from known_laws import exact_draws, few, quadrature, target_of
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep import run_ep
 from marginwise.inference.hmc import HMC, HMCState
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.pivoted import pivoted_gram
 from marginwise.inference.reference import gaussian_reference
 from marginwise.inference.reference_hmc import ReferenceHMC
 from marginwise.inference.sampler import Sampler, Target, metropolis
+from marginwise.likelihoods import LINEAR, QUADRATIC, SLACKS, Slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import LINEAR, QUADRATIC, SLACKS, Slack
 
 Make = Callable[[Target, int], Sampler[Any]]
 
 
 def guided_by_ep(target: Target, n_chains: int) -> ReferenceHMC:
-    ep = run_ep(target.gram, target.y, slack_likelihood(target.slack, 1.0, target.penalties))
+    ep = run_ep(target.gram, target.y, target.slack.weighted(1.0, target.penalties))
     return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), ep.tau, ep.nu), n_chains=n_chains)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import LINEAR, QUADRATIC, Slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import LINEAR, QUADRATIC, Slack
 from marginwise.svm import Solution, solve_problem, working_set
-from marginwise.svm.reference import solve_reference
 from optimality import assert_sets_are_exact, assert_solved, certify
+from reference.svm import solve_reference
 from zoo import blobs, hard_problems, random_hyperparameters
 
 Solver = Callable[[Problem, Hyperparameters, Slack], Solution]

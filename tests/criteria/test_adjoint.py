@@ -12,8 +12,8 @@ from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.training import Trained, train
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import as_slack
 from zoo import blobs
 
 PROBLEM = Problem(blobs(30, 2, shift=0.5).X, blobs(30, 2).y, np.random.default_rng(5).uniform(0.5, 2.0, size=30))

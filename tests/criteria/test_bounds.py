@@ -8,8 +8,8 @@ import pytest
 from differences import repeated
 from marginwise.criteria import as_criterion
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
 from marginwise.problem import as_problem
-from marginwise.slack import as_slack
 from marginwise.svm import solve_problem
 from zoo import blobs, random_hyperparameters
 

@@ -15,8 +15,8 @@ from marginwise.criteria.cross_validation import (
 )
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import as_slack
 from marginwise.svm import solve_problem
 from zoo import blobs, random_hyperparameters
 

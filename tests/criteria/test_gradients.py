@@ -15,7 +15,7 @@ from marginwise.problem import Problem, as_problem
 from zoo import blobs, random_hyperparameters, twonorm
 
 GRADIENTS = [
-    pytest.param(criterion, id=f"{criterion.name}-{criterion.slack.name}{suffix}")
+    pytest.param(criterion, id=f"{criterion.name}-{criterion.likelihood.name}{suffix}")
     for criterion, suffix in [
         (as_criterion("laplace-evidence", "linear"), ""),
         (as_criterion("laplace-evidence", "quadratic"), ""),

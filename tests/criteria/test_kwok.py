@@ -9,7 +9,7 @@ from differences import differences, repeated
 from marginwise.criteria.kwok import KwokEvidence, smoothed_curvature
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.slack import LINEAR
+from marginwise.likelihoods import LINEAR
 from marginwise.svm import solve_problem
 from zoo import blobs, random_hyperparameters
 

@@ -13,8 +13,8 @@ from marginwise.criteria import as_criterion, evaluate
 from marginwise.criteria.laplace import LaplaceEvidence
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import LINEAR, QUADRATIC, Slack, as_slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
 from marginwise.svm import solve_problem
 from zoo import blobs, random_hyperparameters
 

@@ -11,9 +11,9 @@ from marginwise.criteria import as_criterion
 from marginwise.criteria.leave_one_out import leave_out
 from marginwise.criteria.training import train
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import as_slack
-from marginwise.svm.reference import solve_reference
+from reference.svm import solve_reference
 from zoo import blobs, random_hyperparameters
 
 SLACKS = ["linear", "quadratic"]

@@ -11,8 +11,8 @@ from marginwise.criteria.radius import RadiusMargin, smallest_ball
 from marginwise.criteria.training import train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
 from marginwise.problem import as_problem
-from marginwise.slack import as_slack
 from zoo import blobs, random_hyperparameters
 
 SLACKS = ["linear", "quadratic"]

@@ -41,10 +41,10 @@ def test_all_are_there() -> None:
 
 def test_names_and_objects() -> None:
     criterion = as_criterion("laplace-evidence", "quadratic")
-    assert criterion.slack.name == "quadratic"
+    assert criterion.likelihood.name == "quadratic"
     assert as_criterion(criterion) is criterion
     assert as_criterion(criterion, "quadratic") is criterion
-    assert as_criterion("span").slack.name == "quadratic"  # the only one, so the default
+    assert as_criterion("span").likelihood.name == "quadratic"  # the only one, so the default
     assert criterion_class("gacv") is GACV
 
 

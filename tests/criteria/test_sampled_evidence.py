@@ -11,7 +11,7 @@ from marginwise.criteria import as_criterion
 from marginwise.criteria.evidence import Evidence
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.collect import Precision
-from marginwise.slack import SLACKS, Slack
+from marginwise.likelihoods import SLACKS, Slack
 from zoo import blobs
 
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)

@@ -13,8 +13,8 @@ from marginwise.criteria.span import Span, weighted_spans
 from marginwise.criteria.training import Trained, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import QUADRATIC
 from marginwise.problem import as_problem
-from marginwise.slack import QUADRATIC
 from zoo import blobs, random_hyperparameters
 
 PROBLEM = blobs(40, 2, shift=0.8)

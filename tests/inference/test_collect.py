@@ -13,8 +13,8 @@ from marginwise.inference.gradient import GradientEstimate, GradientRecorder
 from marginwise.inference.pivoted import pivoted_gram
 from marginwise.inference.reference import gaussian_reference
 from marginwise.inference.reference_hmc import ReferenceHMC
+from marginwise.likelihoods import LINEAR
 from marginwise.problem import Problem
-from marginwise.slack import LINEAR
 from zoo import blobs
 
 H = Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])

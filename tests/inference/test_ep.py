@@ -11,10 +11,9 @@ from known_laws import few, quadrature, scattered, scattered_log_evidence
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.inference.ep import run_ep
 from marginwise.inference.ep_steps import Moves
-from marginwise.inference.likelihoods import LIKELIHOODS, as_likelihood, slack_likelihood
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import LIKELIHOODS, LINEAR, SLACKS, as_likelihood, as_slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import SLACKS, as_slack
 from zoo import blobs, hard_problems, random_hyperparameters, twonorm
 
 HARD = {name: (problem, h) for name, problem, h in hard_problems()}
@@ -30,7 +29,7 @@ def titanic(n: int = 150, seed: int = 0) -> Problem:
 
 
 def run(problem: Problem, h: Hyperparameters, name: str, **options):
-    return run_ep(problem.gram(h), problem.y, as_likelihood(name, h.C, problem.weights), **options)
+    return run_ep(problem.gram(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights), **options)
 
 
 def textbook_ep(K: np.ndarray, y: np.ndarray, C: float, slack: str) -> tuple[np.ndarray, np.ndarray, float]:
@@ -128,7 +127,11 @@ def test_a_fixed_point_it_is(name: str) -> None:
     ours = run(problem, h, name)
     assert ours.status.ok
     gaussian = ours.gaussian
-    tilted = as_likelihood(name, h.C, problem.weights).tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
+    tilted = (
+        as_likelihood(name)
+        .weighted(h.C, problem.weights)
+        .tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
+    )
     sd = np.sqrt(ours.variance)
     tilted_mean = gaussian.cavity_mean + gaussian.cavity_variance * tilted.slope
     np.testing.assert_allclose((tilted_mean - ours.mean) / sd, 0.0, atol=2e-7)
@@ -199,7 +202,7 @@ def test_a_bad_start_does_no_harm() -> None:
 def test_all_ways_lead_to_the_same_fixed_point(name: str) -> None:
     """Sites moved one at a time only, or all at once and damped only, end where the mixture of methods does."""
     problem, h = blobs(30, 2, shift=0.7), Hyperparameters(1.2, 3.0, 0.3, [1.0, 2.0])
-    moves = Moves(problem.gram(h), problem.y, as_likelihood(name, h.C, problem.weights))
+    moves = Moves(problem.gram(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights))
     ours = run(problem, h, name, tolerance=1e-11)
     alone = together = moves.prior()
     for _ in range(60):
@@ -238,9 +241,7 @@ def test_cavities_are_close_to_runs_without_the_point() -> None:
     ours = run(problem, h, "linear")
     for i in range(0, 20, 4):
         others = np.flatnonzero(np.arange(20) != i)
-        without = run_ep(
-            problem.gram(h)[np.ix_(others, others)], problem.y[others], slack_likelihood("linear", h.C, np.ones(19))
-        )
+        without = run_ep(problem.gram(h)[np.ix_(others, others)], problem.y[others], LINEAR.weighted(h.C, np.ones(19)))
         k = problem.gram(h)[others, i]
         assert ours.gaussian.cavity_mean[i] == pytest.approx(k @ without.gaussian.dual_mean, abs=0.02)
 

@@ -9,12 +9,11 @@ from known_laws import few, quadrature, scattered, scattered_log_evidence, targe
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep import run_ep
 from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.pivoted import pivoted_gram
 from marginwise.inference.reference import gaussian_reference
-from marginwise.inference.thermodynamic import integrate_evidence
+from marginwise.likelihoods import LINEAR, SLACKS, Slack
 from marginwise.problem import Problem
-from marginwise.slack import LINEAR, SLACKS, Slack
+from reference.thermodynamic import integrate_evidence
 from zoo import blobs
 
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)
@@ -28,7 +27,7 @@ def climb(
     target = target_of(problem, h, slack)
     tau = nu = np.zeros(problem.n)
     if guided:
-        ep = run_ep(target.gram, target.y, slack_likelihood(slack, h.C, problem.weights))
+        ep = run_ep(target.gram, target.y, slack.weighted(h.C, problem.weights))
         tau, nu = ep.tau, ep.nu
     reference = gaussian_reference(pivoted_gram(target.gram), tau, nu)
     estimate = estimate_evidence(target, reference, np.random.default_rng(seed), n_chains=chains, n_steps=40)
@@ -80,7 +79,7 @@ def test_the_chains_end_on_the_posterior() -> None:
     problem = few(2)
     estimate, _ = climb(problem, H, LINEAR, chains=4096)
     exact = quadrature(problem, H, LINEAR)
-    ep = run_ep(problem.gram(H), problem.y, slack_likelihood(LINEAR, H.C, problem.weights))
+    ep = run_ep(problem.gram(H), problem.y, LINEAR.weighted(H.C, problem.weights))
     latent = ep.mean[:, None] + estimate.state.place
     error = latent.std(axis=1) / 64
     assert np.abs((latent.mean(axis=1) - exact.mean(exact.latent)) / error).max() < 4

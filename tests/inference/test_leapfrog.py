@@ -9,7 +9,7 @@ from known_laws import few, target_of
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import leapfrog
 from marginwise.inference.leapfrog import Residual
-from marginwise.slack import SLACKS, Slack
+from marginwise.likelihoods import SLACKS, Slack
 
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)
 

@@ -14,8 +14,8 @@ from marginwise.inference import METHODS, Posterior, posterior
 from marginwise.inference.api import site_posterior
 from marginwise.inference.laplace import laplace_posterior
 from marginwise.inference.prediction import GaussianPosterior
+from marginwise.likelihoods import LIKELIHOODS, SLACKS, Likelihood, as_slack
 from marginwise.problem import Problem
-from marginwise.slack import SLACKS, as_slack
 from marginwise.svm import solve_problem
 from zoo import blobs, hard_problems
 
@@ -74,24 +74,21 @@ def test_methods_agree_roughly(method: str, slack: str) -> None:
         assert ours.log_evidence == pytest.approx(exact.log_evidence, abs=0.02)
 
 
-@every_slack
 @pytest.mark.parametrize("method", ["ep", "variational"])
-@pytest.mark.parametrize("likelihood", ["slack", "normalised", "probit", "logistic"])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=LIKELIHOODS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_gradient(method: str, slack: str, likelihood: str, weighted: bool) -> None:
+def test_gradient(method: str, likelihood: Likelihood, weighted: bool) -> None:
     problem = blobs(25, 2, shift=0.5)
     weights = np.random.default_rng(1).uniform(0.4, 2.0, size=25) if weighted else problem.weights
     problem = Problem(problem.X, problem.y, weights)
 
     def value(logs: np.ndarray) -> float:
-        made = site_posterior(
-            problem, Hyperparameters.from_vector(logs), as_slack(slack), method, likelihood=likelihood, start=ours
-        )
+        made = site_posterior(problem, Hyperparameters.from_vector(logs), likelihood, method, start=ours)
         assert made.log_evidence is not None
         return made.log_evidence / weights.sum()
 
     ours = None
-    ours = site_posterior(problem, H, as_slack(slack), method, likelihood=likelihood, tolerance=1e-10)
+    ours = site_posterior(problem, H, likelihood, method, tolerance=1e-10)
     assert ours.gradient is not None
     slopes = differences(value, H.to_vector(), 1e-4)
     np.testing.assert_allclose(ours.gradient, slopes, atol=1e-6 * max(1e-1, np.abs(slopes).max()))
@@ -114,8 +111,8 @@ def test_label_probabilities_against_quadrature(slack: str) -> None:
 
 
 def test_a_normalised_model_always_knows() -> None:
-    for likelihood in ("normalised", "probit", "logistic"):
-        ours = make("ep", likelihood=likelihood)
+    for likelihood in ("normalised-linear", "normalised-quadratic", "probit", "logistic"):
+        ours = make("ep", likelihood)
         np.testing.assert_allclose(ours.dont_know(NEW), 0.0, atol=1e-9)
 
 
@@ -198,9 +195,9 @@ def test_wrong_names_are_answered_with_the_right_ones() -> None:
     with pytest.raises(InvalidInputError, match="method is 'magic'; expected one of 'ep'"):
         make("magic")
     with pytest.raises(InvalidInputError, match="likelihood is 'cauchit'"):
-        make("ep", likelihood="cauchit")
-    with pytest.raises(InvalidInputError, match="'slack' for the method 'laplace'"):
-        make("laplace", likelihood="probit")
+        make("ep", "cauchit")
+    with pytest.raises(InvalidInputError, match="expected linear or quadratic for the method 'laplace'"):
+        make("laplace", "probit")
     with pytest.raises(InvalidInputError, match="X_new"):
         make("ep").predict_proba([[np.nan, 0.0]])
 

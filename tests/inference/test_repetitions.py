@@ -12,8 +12,8 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
 from marginwise.inference.ep import run_ep
 from marginwise.inference.ep_gradient import leave_one_out
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.repetitions import without_one
+from marginwise.likelihoods import as_slack
 from marginwise.problem import as_problem
 
 every_slack = pytest.mark.parametrize("slack", ["linear", "quadratic"])
@@ -23,9 +23,9 @@ every_slack = pytest.mark.parametrize("slack", ["linear", "quadratic"])
 @pytest.mark.parametrize("blur", [None, 0.3])
 def test_moments_are_those_of_the_tilted_density(slack: str, blur: float | None) -> None:
     m, v, y, w, C = 0.4, 1.7, -1.0, 3.5, 0.8
-    likelihood = slack_likelihood(slack, C, np.array([w])).blurred(None if blur is None else np.array([blur]))
+    likelihood = as_slack(slack).weighted(C, np.array([w])).blurred(None if blur is None else np.array([blur]))
     rest = without_one(np.array([m]), np.array([v]), np.array([y]), likelihood)
-    others = slack_likelihood(slack, C, np.array([w - 1.0]))
+    others = as_slack(slack).weighted(C, np.array([w - 1.0]))
 
     def density(a: float) -> float:  # the likelihood of a is that of θ ~ N(a, blur)
         log_t = others.tilted(np.array([a]), np.array([blur or 1e-12]), np.array([y])).value[0]
@@ -44,11 +44,11 @@ def test_derivatives_are_right(slack: str) -> None:
 
     def moments(at: np.ndarray) -> np.ndarray:
         m, v, blur, C = at
-        likelihood = slack_likelihood(slack, C, weights).blurred(np.full(2, blur))
+        likelihood = as_slack(slack).weighted(C, weights).blurred(np.full(2, blur))
         return np.concatenate(without_one(np.full(2, m), np.full(2, v), y, likelihood)[:2])
 
     at = np.array([0.3, 1.4, 0.2, 0.9])
-    likelihood = slack_likelihood(slack, at[3], weights).blurred(np.full(2, at[2]))
+    likelihood = as_slack(slack).weighted(at[3], weights).blurred(np.full(2, at[2]))
     rest = without_one(np.full(2, at[0]), np.full(2, at[1]), y, likelihood)
     ours = np.array(rest[2:]).reshape(4, 4)  # by m, v, blur, C: two of the mean, two of the variance
     assert_allclose(ours, differences(moments, at, 1e-5), atol=1e-7)
@@ -60,7 +60,7 @@ def test_one_of_three_is_left_out(slack: str) -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(12, 2)), np.where(np.arange(12) % 3 == 0, 1.0, -1.0)
     h, weights = Hyperparameters(1.4, 1.5, 0.2, [1.0, 1.5]), np.full(12, 3.0)
-    likelihood = slack_likelihood(slack, h.C, weights)
+    likelihood = as_slack(slack).weighted(h.C, weights)
     problem = as_problem(X, y, weights)
     ours = leave_one_out(run_ep(problem.gram(h), y, likelihood).gaussian, likelihood, y).log_probability
     for i in range(0, 12, 4):

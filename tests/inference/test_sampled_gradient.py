@@ -14,8 +14,8 @@ from marginwise.inference.gradient import GradientRecorder
 from marginwise.inference.pivoted import pivoted_gram
 from marginwise.inference.reference import gaussian_reference
 from marginwise.inference.sampler import Draws
+from marginwise.likelihoods import SLACKS, Slack
 from marginwise.problem import Problem
-from marginwise.slack import SLACKS, Slack
 from zoo import blobs
 
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)

@@ -17,8 +17,8 @@ from marginwise.inference.api import site_posterior
 from marginwise.inference.collect import Precision
 from marginwise.inference.sampled import SampledPosterior
 from marginwise.inference.sampling import hmc_posterior, sample_posterior
+from marginwise.likelihoods import LINEAR, SLACKS, Slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import LINEAR, SLACKS, Slack
 from zoo import blobs, hard_problems
 
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)

@@ -8,8 +8,8 @@ import pytest
 from marginwise.inference.ep_steps import Moves
 from marginwise.inference.gaussian import SiteGaussian, dual_mean, mirrored, site_gaussian
 from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.likelihoods import as_likelihood, slack_likelihood
 from marginwise.inference.sites import Sites
+from marginwise.likelihoods import LINEAR, QUADRATIC, as_likelihood
 from zoo import blobs, random_hyperparameters, twonorm
 
 
@@ -88,7 +88,7 @@ def test_jacobian_is_that_of_the_map(name: str, cavities: bool) -> None:
     """(I - J)(dτ, e) = r for the map's own derivative at its fixed point, by differences."""
     problem = twonorm(12)
     K = problem.gram(random_hyperparameters(np.random.default_rng(3), 20, 0.3))
-    likelihood = as_likelihood(name, 1.3, problem.weights)
+    likelihood = as_likelihood(name).weighted(1.3, problem.weights)
 
     def image(sites: Sites) -> Sites:
         gaussian = made(K, *sites)
@@ -127,7 +127,7 @@ def test_second_order_moments_are_better_than_first_order() -> None:
     problem = blobs(30, 2)
     K = problem.gram(random_hyperparameters(np.random.default_rng(1), 2))
     gaussian = made(K, np.full(30, 0.5), problem.y * 0.5)
-    likelihood = slack_likelihood("linear", 1.0, problem.weights)
+    likelihood = LINEAR.weighted(1.0, problem.weights)
     moments = likelihood.tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
     jacobian = SiteJacobian(gaussian, moments, cavities=True)
     rng = np.random.default_rng(2)
@@ -147,7 +147,7 @@ def test_transposed_systems(rng: np.random.Generator) -> None:
     problem = blobs(25, 2)
     K = problem.gram(random_hyperparameters(rng, 2))
     gaussian = made(K, np.exp(rng.normal(size=25)), rng.normal(size=25))
-    likelihood = slack_likelihood("quadratic", 2.0, problem.weights)
+    likelihood = QUADRATIC.weighted(2.0, problem.weights)
     moments = likelihood.tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
     jacobian = SiteJacobian(gaussian, moments, cavities=True)
     a, b = rng.normal(size=(2, 25))
@@ -161,7 +161,7 @@ def test_elimination_where_krylov_vectors_do_not_suffice(monkeypatch: pytest.Mon
     problem = blobs(25, 2)
     K = problem.gram(random_hyperparameters(np.random.default_rng(5), 2))
     gaussian = made(K, np.ones(25), problem.y)
-    likelihood = slack_likelihood("linear", 2.0, problem.weights)
+    likelihood = LINEAR.weighted(2.0, problem.weights)
     moments = likelihood.tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
     jacobian = SiteJacobian(gaussian, moments, cavities=True)
     right = np.random.default_rng(6).normal(size=(2, 25))

@@ -16,10 +16,9 @@ from marginwise.inference import posterior
 from marginwise.inference.api import site_posterior
 from marginwise.inference.covariance import LowRankCovariance
 from marginwise.inference.ep import run_ep
-from marginwise.inference.likelihoods import slack_likelihood
+from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.lowrank import LowRankGram, as_blocks, choose_inducing
 from marginwise.problem import Problem
-from marginwise.slack import SLACKS, as_slack
 from zoo import blobs, hard_problems
 
 H = Hyperparameters(1.5, 2.0, 0.3, [1.0, 2.0, 1.5])
@@ -52,7 +51,7 @@ def test_is_the_dense_method_on_the_approximate_matrix(slack: str, rank: int) ->
     """Sites on the features' values and a blurred likelihood: the same fixed point as sites on the latent values."""
     at = problem(rank)
     K = approximate_gram(at, H)
-    dense = run_ep(K, at.y, slack_likelihood(slack, H.C, at.weights), tolerance=1e-12)
+    dense = run_ep(K, at.y, as_slack(slack).weighted(H.C, at.weights), tolerance=1e-12)
     ours = site_posterior(at, H, as_slack(slack), tolerance=1e-12)
     assert ours.log_evidence == pytest.approx(dense.log_evidence, abs=1e-7)
     np.testing.assert_allclose(ours.latent_mean, dense.mean, atol=1e-7)

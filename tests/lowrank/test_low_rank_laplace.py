@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from differences import gradient_error
-from marginwise.criteria.curvature import kinks, log_maximum, smoothed_curvature
+from marginwise.criteria.curvature import curvature, log_maximum
 from marginwise.criteria.laplace import LaplaceEvidence, determinant
 from marginwise.criteria.training import principal_block, solve_distinct
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.problem import Problem
-from marginwise.slack import SLACKS, as_slack
 from marginwise.svm.low_rank import positive_residual
 from zoo import blobs
 
@@ -34,7 +34,7 @@ def test_is_the_dense_formula_on_the_approximate_matrix(slack: str, rank: int) -
     V = gram.features(at.X)
     K = V @ V.T + np.diag(positive_residual(gram))
     trained = solve_distinct(at, np.arange(at.n), H, as_slack(slack), K, None)
-    curved = kinks(trained) if slack == "linear" else smoothed_curvature(trained, 0.1)
+    curved = curvature(trained, 0.1)
     spread = determinant(principal_block(trained.support_gram, curved.inside), curved.root)
     assert spread is not None
     expected = (log_maximum(trained) - 0.5 * spread.log_det) / at.weights.sum()

@@ -9,8 +9,8 @@ import pytest
 
 from marginwise import kernel
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.problem import Problem
-from marginwise.slack import SLACKS, as_slack
 from marginwise.svm import expansion, solve_dense, solve_problem
 from marginwise.tuning import tune
 from zoo import blobs

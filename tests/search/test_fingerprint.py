@@ -11,10 +11,10 @@ import pytest
 
 import toys
 from marginwise.criteria.contract import Criterion
+from marginwise.likelihoods import LINEAR, QUADRATIC
 from marginwise.priors import Prior
 from marginwise.search import RandomWalk
 from marginwise.search.fingerprint import fingerprint
-from marginwise.slack import LINEAR, QUADRATIC
 
 
 class _Settings(toys.Hill):

@@ -10,8 +10,8 @@ import pytest
 import toys
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.kernel import cross_gram
+from marginwise.likelihoods import LINEAR, QUADRATIC, Slack
 from marginwise.search import HeldOut
-from marginwise.slack import LINEAR, QUADRATIC, Slack
 from marginwise.svm import solve_problem
 from marginwise.tuning import Tuning, tune
 from zoo import blobs

@@ -9,8 +9,8 @@ from known_laws import few, quadrature, scattered, scattered_log_evidence
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.collect import Precision
 from marginwise.inference.sampling import sample_posterior
+from marginwise.likelihoods import SLACKS, Slack
 from marginwise.problem import Problem
-from marginwise.slack import SLACKS, Slack
 from zoo import twonorm
 
 pytestmark = pytest.mark.slow

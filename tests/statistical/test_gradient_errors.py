@@ -9,7 +9,7 @@ from known_laws import few, quadrature_gradient, scattered, scattered_gradient
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.collect import Precision
 from marginwise.inference.sampling import hmc_posterior, sample_posterior
-from marginwise.slack import SLACKS, Slack
+from marginwise.likelihoods import SLACKS, Slack
 
 pytestmark = pytest.mark.slow
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)

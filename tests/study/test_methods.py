@@ -16,7 +16,7 @@ from marginwise.criteria.cross_validation import CrossValidationError
 from marginwise.datasets import benchmark_names
 from marginwise.errors import NotConvergedError
 from marginwise.hyperparameters import Hyperparameters, random_start
-from marginwise.slack import LINEAR
+from marginwise.likelihoods import LINEAR
 from marginwise.study import Effort, Trial, method_names, paper_plan, quick_plan
 from marginwise.study.declare import PAPER_TRIALS
 from marginwise.study.methods import METHODS, load_data, run_trial, settings_of

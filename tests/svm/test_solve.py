@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.hyperparameters import Hyperparameters, paper_start
+from marginwise.likelihoods import LINEAR, QUADRATIC, Slack, as_slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
 from marginwise.svm import Solution, solve, solve_gram, solve_problem
-from marginwise.svm.reference import solve_reference
 from optimality import assert_solved, certify
+from reference.svm import solve_reference
 from zoo import blobs, random_hyperparameters
 
 both_slacks = pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda slack: slack.name)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from marginwise.hyperparameters import Hyperparameters, paper_start
+from marginwise.likelihoods import LINEAR, QUADRATIC, Slack
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import LINEAR, QUADRATIC, Slack
 from marginwise.svm import Solution, solve, solve_dense, solve_gram, solve_problem, working_set
 from optimality import assert_solved
 from zoo import blobs, hard_problems, random_hyperparameters, twonorm

@@ -59,9 +59,13 @@ class SiteCovariance(Covariance):
         Residual below which going on would be pointless.
     """
 
-    residual: Array | None
     near: float
     accuracy: float
+
+    @property
+    @abstractmethod
+    def residual(self) -> Array | None:
+        """Variance of the latent values that K leaves out."""
 
     @abstractmethod
     def gaussian(self, tau: Array, nu: Array) -> SiteGaussian | None:

@@ -7,7 +7,6 @@ With B = I + T^½KT^½ = LLᵀ (Rasmussen & Williams 2006, eq. 3.26), Σ_ij = -(
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import blas, lapack, solve
@@ -43,9 +42,8 @@ class DenseCovariance(RowCovariance, SiteCovariance):
     kernel: Kernel
     X: Array
     diagonal: Array  # K(x_i, x_i), together in memory
-    residual: ClassVar[None] = None
-    near: ClassVar[float] = 0.2
-    accuracy: ClassVar[float] = 0.0
+    near = 0.2
+    accuracy = 0.0
 
     @classmethod
     def of(cls, kernel: Kernel, X: Array) -> DenseCovariance:
@@ -57,6 +55,10 @@ class DenseCovariance(RowCovariance, SiteCovariance):
     def of_matrix(cls, gram: Array) -> DenseCovariance:
         """Return a covariance that is given as a matrix."""
         return cls(gram, Precomputed(gram), np.arange(float(len(gram)))[:, None], gram.diagonal().copy())
+
+    @property
+    def residual(self) -> None:
+        return None
 
     def times(self, x: Array) -> Array:
         return self.gram @ x

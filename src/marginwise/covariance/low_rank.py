@@ -53,7 +53,6 @@ class LowRankCovariance(SiteCovariance):
 
     near = 0.0
     accuracy = 1e-6
-    residual: Array
 
     def __init__(self, kernel: Kernel, rows: Blocks, inducing: Array) -> None:
         self.kernel, self.inducing, self.rank = kernel, inducing, len(inducing)
@@ -69,7 +68,11 @@ class LowRankCovariance(SiteCovariance):
         self.factor: Array = factor
         self._blocks = rows.keep(_with_features, self.rank, kernel, inducing, factor)
         self.diagonal, self.prior_variance = self._blocks.rows(_variances, kernel).T.copy()
-        self.residual = np.maximum(self.prior_variance - self.diagonal, 0.0)
+        self._residual = np.maximum(self.prior_variance - self.diagonal, 0.0)
+
+    @property
+    def residual(self) -> Array:
+        return self._residual
 
     def times(self, x: Array) -> Array:
         return self.expand(self.project(x))

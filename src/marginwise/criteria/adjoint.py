@@ -2,10 +2,10 @@
 
 On a fixed support set the solution β = y∘α obeys linear equations: one factorisation differentiates it.
 
-    linear slack     K_mm β_m + K_mb β_b = y_m, β_b = C_b y_b    (m marginal, b bound support vectors)
-    quadratic slack  (K_ss + D) β_s = y_s, D = diag(1/C_i)       (s all support vectors)
+    (K_mm + D) β_m + K_mb β_b = y_m,  β_b = C_b y_b    (m marginal, b bound support vectors)
 
-With λ = K_mm⁻¹ ∂V/∂β_m, or λ = (K_ss + D)⁻¹ ∂V/∂β_s, and zero elsewhere, the cotangent of K is -sym(λβᵀ).
+with D = 0 for linear slack, and D = diag(1/C_i) and no bound ones for quadratic slack. With λ = (K_mm + D)⁻¹ ∂V/∂β_m
+and zero elsewhere, the cotangent of K is -sym(λβᵀ).
 Where a point enters or leaves the support β is continuous and its slope jumps: the result is the slope on the
 side of the support set at hand.
 """
@@ -48,21 +48,16 @@ def solution_cotangent(trained: DenseTrained, beta_bar: Array) -> SolutionCotang
     V may depend on the latent values θ = Kβ too: add K ∂V/∂θ to ``beta_bar``, and ∂V/∂θ to the direction.
     """
     solution, beta = trained.solution, trained.signed_alpha
-    quadratic = trained.slack.power == 2
-    free = solution.support if quadratic else solution.marginal
-    block = trained.support_gram if quadratic else principal_block(trained.support_gram, trained.marginal_in_support)
-    block = block.copy()
-    if quadratic:
-        block[np.diag_indices_from(block)] += 1.0 / trained.penalties[free]
+    free, bound = solution.marginal, solution.bound
+    ridge = trained.slack.ridge(trained.penalties)[free]
+    block = principal_block(trained.support_gram, trained.marginal_in_support).copy()
+    block[np.diag_indices_from(block)] += ridge
     factor = factorise(block)
     if factor is None or factor.reciprocal_condition < _SINGULAR:
         return SolutionCotangent(np.zeros_like(beta), 0.0, _NO_DERIVATIVE)
     multiplier = factor.solve(beta_bar[free])
     direction = np.zeros_like(beta)
     direction[free] = -multiplier
-    if quadratic:  # ∂D/∂log C = -D
-        log_C = float(multiplier @ (beta[free] / trained.penalties[free]))
-    else:  # ∂β_b/∂log C = β_b, and β_m follows
-        bound = solution.bound
-        log_C = float(beta[bound] @ (beta_bar[bound] - trained.gram[np.ix_(bound, free)] @ multiplier))
-    return SolutionCotangent(direction, log_C)
+    # ∂D/∂log C = -D and ∂β_b/∂log C = β_b, and β_m follows
+    by_bound = float(beta[bound] @ (beta_bar[bound] - trained.gram[np.ix_(bound, free)] @ multiplier))
+    return SolutionCotangent(direction, float(multiplier @ (ridge * beta[free])) + by_bound)

@@ -24,11 +24,9 @@ class SupportVectorFraction(Criterion):
     scale_free = True
     equation = "section errbounds, after eq. (eloo_def)"
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
-        trained = train(problem, model, self.slack, state)
+        trained = train(problem, model, self.likelihood, state)
         error, fraction = trained.mean(wrong(trained.margin)), trained.mean(np.sign(trained.solution.alpha))
         return trained.evaluation(error + fraction, training_error=error)
 
@@ -42,11 +40,9 @@ class JaakkolaHaussler(Criterion):
     scale_free = True
     equation = "section errbounds, y_i(θ*_i - θ^i_i) ≤ α_i K_ii"
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the bound; it is piecewise constant and has no gradient."""
-        trained = train(problem, model, self.slack, state)
+        trained = train(problem, model, self.likelihood, state)
         return trained.evaluation(trained.mean(wrong(least_margin(trained))))
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
+from marginwise.likelihoods import Likelihood, as_likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack, as_slack
 from marginwise.status import CONVERGED, Status
 
 Vector = npt.NDArray[np.float64]
@@ -52,6 +52,7 @@ class Criterion(ABC):
     name : the name in :func:`evaluate` and everywhere else a string is taken.
     direction : whether larger ("maximise") or smaller ("minimise") values are better.
     slacks : the slack penalties it is defined for; the first is the default.
+    any_likelihood : whether it takes any other likelihood, too: then it trains no SVM.
     smooth : whether the value is continuous, differentiable but for kinks where the support set changes, and
         comes with its gradient: then a search may follow it.
     scale_free : whether it depends on C and K through C·K only, so that a search keeps C fixed.
@@ -61,19 +62,19 @@ class Criterion(ABC):
     name: ClassVar[str]
     direction: ClassVar[Literal["maximise", "minimise"]]
     slacks: ClassVar[tuple[str, ...]] = ("linear", "quadratic")
+    any_likelihood: ClassVar[bool] = False
     smooth: ClassVar[bool]
     scale_free: ClassVar[bool] = False
     equation: ClassVar[str]
 
-    def __init__(self, slack: Slack | str | None = None) -> None:
-        self.slack = as_slack(self.slacks[0] if slack is None else slack)
-        if self.slack.name not in self.slacks:
-            raise InvalidInputError("slack", self.slack.name, f"{' or '.join(self.slacks)} for {self.name!r}")
+    def __init__(self, slack: Likelihood | str | None = None) -> None:
+        chosen = self.slacks[0] if slack is None else slack
+        self.likelihood = as_likelihood(chosen, "slack") if self.any_likelihood else as_slack(chosen)
+        if not (self.any_likelihood or self.likelihood.name in self.slacks):
+            raise InvalidInputError("slack", self.likelihood.name, f"{' or '.join(self.slacks)} for {self.name!r}")
 
     @abstractmethod
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return value and gradient at these hyperparameters, started from ``state`` if given.
 
         Without ``with_gradient`` the value is the same, and a gradient that costs extra is left out: some searches

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from marginwise.covariance import DenseCovariance
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import (
@@ -24,11 +25,10 @@ from marginwise.criteria.training import (
     symmetric_product,
     wrong,
 )
-from marginwise.covariance import DenseCovariance
 from marginwise.errors import InvalidInputError
+from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
-from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
 
@@ -41,14 +41,15 @@ class _Folded(Criterion):
 
     direction = "minimise"
 
-    def __init__(self, slack: Slack | str | None = None, *, folds: int = 10, seed: int = 0) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, folds: int = 10, seed: int = 0) -> None:
         super().__init__(slack)
         if folds != int(folds) or folds < 2:
             raise InvalidInputError("folds", folds, "a whole number, 2 or more")
         self.folds, self.seed = int(folds), seed
 
     def _validate(self, problem: Problem, model: Model, state: Any) -> _Validation:
-        return _validate(problem, model, self.slack, stratified_folds(problem.y, self.folds, self.seed), state)
+        folds = stratified_folds(problem.y, self.folds, self.seed)
+        return _validate(problem, model, as_slack(self.likelihood), folds, state)
 
 
 class CrossValidationError(_Folded):
@@ -59,9 +60,7 @@ class CrossValidationError(_Folded):
     scale_free = True
     equation = "eq. (eloo_def) with folds for points; Stone (1974)"
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
         validation = self._validate(problem, model, state)
         error = float(problem.weights @ wrong(problem.y * validation.latent)) / float(problem.weights.sum())
@@ -75,19 +74,18 @@ class CrossValidationLogLoss(_Folded):
     smooth = True
     equation = "eq. (lh), normalised over the two labels and cross-validated"
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the log-loss and its gradient."""
         validation = self._validate(problem, model, state)
+        slack = as_slack(self.likelihood)
         C, share = model.C, problem.weights / float(problem.weights.sum())
         margin = problem.y * validation.latent
-        excess = C * (self.slack.loss(margin) - self.slack.loss(-margin))  # ln t(-z) - ln t(z)
+        excess = C * (slack.loss(margin) - slack.loss(-margin))  # ln t(-z) - ln t(z)
         value = float(share @ np.logaddexp(0.0, excess))
         if not with_gradient:
             return Evaluation(value, None, validation.status, validation.state)
         slope = share * expit(excess)
-        latent_bar = slope * problem.y * C * (self.slack.derivative(margin) + self.slack.derivative(-margin))
+        latent_bar = slope * problem.y * C * (slack.derivative(margin) + slack.derivative(-margin))
         gradient, status = validation.pull_back(latent_bar)
         if gradient is not None:
             gradient[0] += float(slope @ excess)
@@ -146,9 +144,7 @@ def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
     return fold
 
 
-def _validate(
-    problem: Problem, model: Model, slack: Slack, fold: Indices, state: Any
-) -> _Validation:
+def _validate(problem: Problem, model: Model, slack: Slack, fold: Indices, state: Any) -> _Validation:
     """Train without each fold in turn, from the last solution without it, or else from that on all rows."""
     k = int(fold.max()) + 1
     if state is not None and not (isinstance(state, tuple) and len(state) == k):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,25 +37,9 @@ class Curvature:
     by_log_C: Array
 
 
-def kinks(trained: Trained) -> Curvature:
-    """Return √L = √(2π) α(C - α)/C, what integrating over the kink of l_1 leaves of it, smoothed."""
+def curvature(trained: Trained, a: float) -> Curvature:
+    """Return √L of the marginal support vectors, those left out at which it underflows."""
     marginal = trained.solution.marginal
-    alpha, C = trained.solution.alpha[marginal], trained.penalties[marginal]
-    unit = math.sqrt(2.0 * math.pi)
-    return Curvature(
-        trained.marginal_in_support,
-        unit * alpha * (C - alpha) / C,
-        unit * (1.0 - 2.0 * alpha / C),
-        unit * alpha**2 / C,
-    )
-
-
-def smoothed_curvature(trained: Trained, a: float) -> Curvature:
-    """Return √L = √C exp(-t), t = a/(2(1-z)) = aC/(2α); points where it underflows have no curvature."""
-    support = trained.solution.support
-    alpha, C = trained.solution.alpha[support], trained.penalties[support]
-    t = 0.5 * a * C / alpha
-    inside = np.flatnonzero(t < 700.0)
-    alpha, C, t = alpha[inside], C[inside], t[inside]
-    root = np.sqrt(C) * np.exp(-t)
-    return Curvature(inside, root, root * t / alpha, root * (0.5 - t))
+    rows = trained.slack.root_curvature(trained.solution.alpha[marginal], trained.penalties[marginal], a)
+    curved = np.flatnonzero(rows.root)
+    return Curvature(trained.marginal_in_support[curved], *(row[curved] for row in rows))

@@ -12,10 +12,9 @@ from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
-from marginwise.inference.likelihoods import slack_likelihood
+from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.status import Status
 
 #: Unlike the evidence, the leave-one-out probability is not stationary in the sites, and errs in proportion.
@@ -32,20 +31,21 @@ class EPEvidence(Criterion):
 
     name = "ep-evidence"
     direction = "maximise"
+    any_likelihood = True
     smooth = True
     equation = "eq. (pyx1), by expectation propagation (Minka 2001)"
 
-    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, tolerance: float = TOLERANCE) -> None:
         super().__init__(slack)
         self.tolerance = tolerance
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the evidence and its gradient."""
         covariance = problem.covariance(model)
-        likelihood = slack_likelihood(self.slack, model.C, problem.weights).blurred(covariance.residual)
-        result = run_ep(covariance, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
+        likelihood = self.likelihood.weighted(model.C, problem.weights).blurred(covariance.residual)
+        result = run_ep(
+            covariance, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance
+        )
         n = float(problem.weights.sum())
         gradient = evidence_gradient(result, likelihood) / n if with_gradient else None
         return Evaluation(result.log_evidence / n, gradient, result.status, result.sites, {"sweeps": result.sweeps})
@@ -61,20 +61,21 @@ class EPLeaveOneOut(Criterion):
 
     name = "ep-loo"
     direction = "maximise"
+    any_likelihood = True
     smooth = True
     equation = "leave-one-out probability from EP's cavities (Opper & Winther 2000; Rasmussen & Williams 2006, 5.4.2)"
 
-    def __init__(self, slack: Slack | str | None = None, *, tolerance: float = LOO_TOLERANCE) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, tolerance: float = LOO_TOLERANCE) -> None:
         super().__init__(slack)
         self.tolerance = tolerance
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the mean log-probability and its gradient."""
         covariance = problem.covariance(model)
-        likelihood = slack_likelihood(self.slack, model.C, problem.weights).blurred(covariance.residual)
-        result = run_ep(covariance, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance)
+        likelihood = self.likelihood.weighted(model.C, problem.weights).blurred(covariance.residual)
+        result = run_ep(
+            covariance, problem.y, likelihood, start=_check_start(state, problem.n), tolerance=self.tolerance
+        )
         info = {"sweeps": result.sweeps, "log_evidence": result.log_evidence}
         if not with_gradient:
             value = mean_leave_one_out(result, likelihood, problem)

@@ -9,9 +9,9 @@ import numpy as np
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.inference.collect import Precision
 from marginwise.inference.sampling import IMPRECISE, sample_posterior
+from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.status import CONVERGED
 
 #: What a gradient is worth sampling for when it only has to say where to go next.
@@ -45,7 +45,7 @@ class Evidence(Criterion):
 
     def __init__(
         self,
-        slack: Slack | str | None = None,
+        slack: Likelihood | str | None = None,
         *,
         value: bool = False,
         precision: Precision | None = None,
@@ -54,15 +54,13 @@ class Evidence(Criterion):
         super().__init__(slack)
         self.value, self.precision, self.seed = value, precision or TO_CLIMB, seed
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the gradient, which comes with the draws in any case, and the value or NaN."""
         place = np.frombuffer(model.to_vector().tobytes(), dtype=np.uint32)
         posterior = sample_posterior(
             problem,
             model,
-            self.slack,
+            as_slack(self.likelihood),
             seed=np.random.default_rng([self.seed, *place]),
             precision=self.precision,
             evidence=self.value,

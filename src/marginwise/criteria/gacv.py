@@ -30,17 +30,15 @@ class GACV(Criterion):
     scale_free = True
     equation = "eq. (gacv)"
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the estimate and the gradient of the smooth piece it lies on."""
-        trained = train(problem, model, self.slack, state)
+        trained = train(problem, model, self.likelihood, state)
         solution, y, weights = trained.solution, trained.problem.y, trained.problem.weights
         n = trained.total_weight
         doubled = trained.margin < -1.0
         factor = np.where(doubled, 2.0, 1.0)
         variance = trained.gram.diagonal()
-        value = trained.mean(self.slack.loss(trained.margin)) + float(solution.alpha @ (variance * factor)) / n
+        value = trained.mean(trained.slack.loss(trained.margin)) + float(solution.alpha @ (variance * factor)) / n
         if not with_gradient:
             return trained.evaluation(value, below_minus_one=int(doubled.sum()))
 

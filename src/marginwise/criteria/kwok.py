@@ -24,9 +24,9 @@ from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant
 from marginwise.criteria.training import principal_block, symmetric_product, train
 from marginwise.errors import InvalidInputError
+from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -46,17 +46,15 @@ class KwokEvidence(Criterion):
     smooth = True
     equation = "section approxevid, after eq. (p*yx); Kwok (2000)"
 
-    def __init__(self, slack: Slack | str | None = None, *, c: float = 5.0) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, c: float = 5.0) -> None:
         super().__init__(slack)
         if not (math.isfinite(c) and c > 0):
             raise InvalidInputError("c", c, "a positive number")
         self.c = c
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the evidence and its gradient, or a status where the expansion has no value."""
-        trained = train(problem, model, self.slack, state)
+        trained = train(problem, model, self.likelihood, state)
         n = trained.total_weight
         second, third = smoothed_curvature(trained.margin, self.c)
         W = trained.penalties * second

@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.curvature import Curvature, kinks, log_maximum, log_maximum_slope, smoothed_curvature
+from marginwise.criteria.curvature import curvature, log_maximum, log_maximum_slope
 from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.low_rank_laplace import laplace_low_rank, train_low_rank
-from marginwise.criteria.training import Trained, principal_block, train
+from marginwise.criteria.training import principal_block, train
 from marginwise.errors import InvalidInputError
+from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -44,21 +44,19 @@ class LaplaceEvidence(Criterion):
     smooth = True
     equation = "eq. (lapnv) for linear slack, eq. (laplace_qu) for quadratic slack"
 
-    def __init__(self, slack: Slack | str | None = None, *, a: float = 0.1) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, a: float = 0.1) -> None:
         super().__init__(slack)
         if not (math.isfinite(a) and a >= 0):
             raise InvalidInputError("a", a, "a number that is not negative")
         self.a = a
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the evidence and its gradient."""
         if problem.inducing is not None:
-            trained, gram = train_low_rank(problem, model, self.slack, state)
-            return laplace_low_rank(trained, gram, self._curvature(trained), with_gradient=with_gradient)
-        trained = train(problem, model, self.slack, state)
-        curved = self._curvature(trained)
+            trained, gram = train_low_rank(problem, model, self.likelihood, state)
+            return laplace_low_rank(trained, gram, curvature(trained, self.a), with_gradient=with_gradient)
+        trained = train(problem, model, self.likelihood, state)
+        curved = curvature(trained, self.a)
         K = principal_block(trained.support_gram, curved.inside)
         spread = determinant(K, curved.root)
         if spread is None:
@@ -82,9 +80,6 @@ class LaplaceEvidence(Criterion):
         direction = solution.direction + 0.5 * trained.signed_alpha  # ∂ln Q*/∂K = ½ββᵀ
         gradient = trained.gradient(direction, log_C, block) / n if solution.status.ok else None
         return trained.evaluation(value, gradient, solution.status, curved=len(points))
-
-    def _curvature(self, trained: Trained) -> Curvature:
-        return kinks(trained) if self.slack.power == 1 else smoothed_curvature(trained, self.a)
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,11 +38,9 @@ class LeaveOneOut(Criterion):
     scale_free = True
     equation = "eq. (eloo_def)"
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
-        trained = train(problem, model, self.slack, state)
+        trained = train(problem, model, self.likelihood, state)
         margin = trained.margin.copy()
         at_risk = (trained.solution.alpha > 0.0) & (least_margin(trained) <= _SURE)
         undecided = np.flatnonzero(at_risk & (wrong(margin) == 0.0))

@@ -17,9 +17,9 @@ from marginwise.covariance import LowRankCovariance
 from marginwise.criteria.contract import Evaluation
 from marginwise.criteria.curvature import Curvature, log_maximum, log_maximum_slope
 from marginwise.criteria.training import Trained, check_start
+from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.svm import solve_problem
 from marginwise.svm.low_rank import LEAST, positive_residual
 
@@ -30,15 +30,19 @@ Array = npt.NDArray[np.float64]
 _FEW = 2
 
 
-def train_low_rank(problem: Problem, model: Model, slack: Slack, start: Any) -> tuple[Trained, LowRankCovariance]:
+def train_low_rank(
+    problem: Problem, model: Model, likelihood: Likelihood, start: Any
+) -> tuple[Trained, LowRankCovariance]:
     """Train the SVM. Repeated rows stay: each has a residual of its own, which makes its α unique."""
-    gram = problem.covariance(model)
+    gram, slack = problem.covariance(model), as_slack(likelihood)
     assert isinstance(gram, LowRankCovariance)
     solution = solve_problem(problem, model, slack, covariance=gram, start=check_start(start, problem.n))
     return Trained(problem, model, slack, solution), gram
 
 
-def laplace_low_rank(trained: Trained, gram: LowRankCovariance, curved: Curvature, *, with_gradient: bool) -> Evaluation:
+def laplace_low_rank(
+    trained: Trained, gram: LowRankCovariance, curved: Curvature, *, with_gradient: bool
+) -> Evaluation:
     """Return the evidence and its gradient; ``curved`` is √L of the support vectors with curvature."""
     n, solution = trained.total_weight, trained.solution
     points = solution.support[curved.inside]
@@ -86,9 +90,9 @@ def _inverse(gram: LowRankCovariance, weights: Array) -> tuple[Array, Array, flo
 def _support_equations(trained: Trained, gram: LowRankCovariance, D: Array, beta_bar: Array) -> tuple[Array, float]:
     """Return λ of ``adjoint.solution_cotangent`` and the derivative with respect to log C."""
     solution, beta = trained.solution, trained.signed_alpha
-    quadratic = trained.slack.power == 2
-    free = solution.support if quadratic else solution.marginal
-    own = D + (1.0 / trained.penalties if quadratic else 0.0)
+    free, bound = solution.marginal, solution.bound
+    ridge = trained.slack.ridge(trained.penalties)
+    own = D + ridge
     multiplier = np.zeros(gram.n)
     if len(free) <= _FEW * gram.rank:
         V = gram.features_of(free)
@@ -99,8 +103,5 @@ def _support_equations(trained: Trained, gram: LowRankCovariance, D: Array, beta
         A_inverse = _inverse(gram, stiffness)[0]
         pulled = stiffness * beta_bar
         multiplier = pulled - stiffness * gram.expand(A_inverse @ gram.project(pulled))
-    if quadratic:
-        return multiplier, float(multiplier @ (beta / trained.penalties))
-    bound = solution.bound
     across = gram.expand(gram.project(multiplier))
-    return multiplier, float(beta[bound] @ (beta_bar - across)[bound])
+    return multiplier, float(multiplier @ (ridge * beta)) + float(beta[bound] @ (beta_bar - across)[bound])

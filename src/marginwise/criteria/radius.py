@@ -24,9 +24,9 @@ from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, train
 from marginwise.errors import InvalidInputError, choose
+from marginwise.likelihoods import LINEAR, Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import LINEAR, Slack
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_dense
 
@@ -48,16 +48,14 @@ class RadiusMargin(Criterion):
     scale_free = True
     equation = "eq. (margin_bound)"
 
-    def __init__(self, slack: Slack | str | None = None, *, radius: Literal["ball", "bound"] = "ball") -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, radius: Literal["ball", "bound"] = "ball") -> None:
         super().__init__(slack)
         self.radius = choose("radius", radius, ("ball", "bound"))
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the bound and its gradient."""
         start, ball_start = _checked(state)
-        trained = train(problem, model, self.slack, start)
+        trained = train(problem, model, self.likelihood, start)
         ball = smallest_ball(trained, ball_start) if self.radius == "ball" else _norm_bound(trained)
         total = float(trained.solution.alpha.sum())
         value = ball.squared_radius * total / trained.total_weight
@@ -95,7 +93,9 @@ def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
     support = np.flatnonzero(gamma)
     centre, covariance = gamma[support], trained.covariance.principal(support)
     # ∂R²/∂P = diag(γ) - γγᵀ at the maximising γ
-    by_kernel = covariance.kernel.contract_diagonal(centre, covariance.X) - covariance.contract(np.outer(centre, centre))
+    by_kernel = covariance.kernel.contract_diagonal(centre, covariance.X) - covariance.contract(
+        np.outer(centre, centre)
+    )
     log_C = float(centre**2 @ ridge[support] - centre @ ridge[support])
     return Ball(max(0.0, squared), np.concatenate([[log_C], by_kernel]), solution.status, solution)
 

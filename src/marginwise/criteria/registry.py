@@ -20,9 +20,9 @@ from marginwise.criteria.span import RawSpan, Span
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import as_model
 from marginwise.kernels import Kernel
+from marginwise.likelihoods import Likelihood, as_likelihood
 from marginwise.model import Model, Values
 from marginwise.problem import as_problem
-from marginwise.slack import Slack, as_slack
 
 _CRITERIA: dict[str, type[Criterion]] = {}
 
@@ -62,12 +62,12 @@ def criterion_class(name: str) -> type[Criterion]:
     return _CRITERIA[choose("criterion", name, _CRITERIA)]
 
 
-def as_criterion(criterion: Criterion | str, slack: Slack | str | None = None) -> Criterion:
+def as_criterion(criterion: Criterion | str, slack: Likelihood | str | None = None) -> Criterion:
     """Return the criterion of this name for this slack (its own default if None), or the criterion itself."""
     if not isinstance(criterion, Criterion):
         return criterion_class(criterion)(slack)
-    if slack is not None and as_slack(slack) != criterion.slack:
-        raise InvalidInputError("slack", slack, f"{criterion.slack.name!r}, that of the criterion, or None")
+    if slack is not None and as_likelihood(slack, "slack") != criterion.likelihood:
+        raise InvalidInputError("slack", slack, f"{criterion.likelihood.name!r}, that of the criterion, or None")
     return criterion
 
 
@@ -76,7 +76,7 @@ def evaluate(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     hyperparameters: Model | Values,
-    slack: Slack | str | None = None,
+    slack: Likelihood | str | None = None,
     *,
     kernel: Kernel | None = None,
     sample_weight: npt.ArrayLike | None = None,
@@ -93,8 +93,9 @@ def evaluate(
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters
         Where to evaluate it; or C, where another kernel than the paper's is given.
-    slack : Slack or str, optional
-        "linear" or "quadratic"; by default the first that the criterion is defined for.
+    slack : Likelihood or str, optional
+        "linear" or "quadratic"; by default the first that the criterion is defined for. "ep-evidence" and "ep-loo" take
+        any likelihood: "logistic", "probit", "normalised-linear", "normalised-quadratic" or an object.
     kernel : Kernel, optional
         A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
     sample_weight : array-like, optional

@@ -22,9 +22,9 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.training import DenseTrained, train, wrong
 from marginwise.errors import InvalidInputError
+from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 
@@ -41,11 +41,9 @@ class RawSpan(Criterion):
     scale_free = True
     equation = "eq. (span)"
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the estimate; it is piecewise constant and has no gradient."""
-        trained = train(problem, model, self.slack, state)
+        trained = train(problem, model, self.likelihood, state)
         spans = weighted_spans(trained, 0.0)
         if spans is None:
             return trained.failed(_SINGULAR)
@@ -64,7 +62,9 @@ class Span(Criterion):
     scale_free = True
     equation = "eq. (span), smoothed as in section errbounds"
 
-    def __init__(self, slack: Slack | str | None = None, *, c1: float = 5.0, c2: float = 0.0, eta: float = 1.0) -> None:
+    def __init__(
+        self, slack: Likelihood | str | None = None, *, c1: float = 5.0, c2: float = 0.0, eta: float = 1.0
+    ) -> None:
         super().__init__(slack)
         for name, value in (("c1", c1), ("eta", eta)):
             if not (math.isfinite(value) and value > 0):
@@ -73,11 +73,9 @@ class Span(Criterion):
             raise InvalidInputError("c2", c2, "a finite number")
         self.c1, self.c2, self.eta = c1, c2, eta
 
-    def evaluate(
-        self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
-    ) -> Evaluation:
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the estimate and its gradient."""
-        trained = train(problem, model, self.slack, state)
+        trained = train(problem, model, self.likelihood, state)
         spans = weighted_spans(trained, self.eta)
         if spans is None:
             return trained.failed(_SINGULAR)

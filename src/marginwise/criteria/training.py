@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.criteria.contract import Evaluation
 from marginwise.covariance import DenseCovariance
+from marginwise.criteria.contract import Evaluation
 from marginwise.errors import InvalidInputError
+from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
-from marginwise.slack import Slack
 from marginwise.status import Status
 from marginwise.svm import Solution, solve_svm
 from marginwise.svm.contract import describe
@@ -128,13 +128,13 @@ class DenseTrained(Trained):
 def train(
     problem: Problem,
     model: Model,
-    slack: Slack,
+    likelihood: Likelihood,
     start: Any = None,
 ) -> DenseTrained:
-    """Train the SVM on the problem, its repeated rows merged."""
+    """Train the SVM on the problem, its repeated rows merged; a likelihood that is no slack has none."""
     merged, rows, _ = merge_repeated(problem, problem.repeats)
     covariance = merged.dense_covariance(model)
-    return solve_distinct(merged, rows, model, slack, covariance, check_start(start, merged.n))
+    return solve_distinct(merged, rows, model, as_slack(likelihood), covariance, check_start(start, merged.n))
 
 
 def solve_distinct(

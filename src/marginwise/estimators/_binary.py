@@ -13,11 +13,10 @@ from scipy.special import log_expit, logsumexp
 
 from marginwise.covariance import Sites
 from marginwise.estimators._calibration import Calibration
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
+from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.tuning import Tuning
 
 Array = npt.NDArray[np.float64]
@@ -171,7 +170,7 @@ class BinaryModel:
 
     def _predictor(self, member: Member) -> GaussianPredictor:
         h = member.hyperparameters
-        likelihood = slack_likelihood(self.slack, h.C, self.sample_weight)
+        likelihood = self.slack.weighted(h.C, self.sample_weight)
         if member.inducing is not None and member.coefficients is not None and member.gain is not None:
             return GaussianPredictor(member.inducing, member.coefficients, member.gain, h.kernel, likelihood)
         return GaussianPosterior.from_sites(self.problem, h, likelihood, Sites(member.tau, member.nu)).predictor

@@ -18,13 +18,14 @@ from marginwise.estimators._calibration import ENOUGH, calibration
 from marginwise.estimators._scale import EXACT, POLISHING, Scale
 from marginwise.inference.ep_gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.priors import Prior
+from marginwise.likelihoods import as_slack
 from marginwise.model import Model
+from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Trace
 from marginwise.stacking import Component, Stack, climb
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import Solution, solve_problem, svm_covariance
+from marginwise.svm import Solution, solve_problem
 from marginwise.tuning import Tuning, tune
 
 Array = npt.NDArray[np.float64]
@@ -106,7 +107,7 @@ def _fit(problem: Problem, sample: Problem, recipe: Recipe, n_jobs: int | None) 
     if tuning_rows is not inside:
         stack = Stack(stack.components, None)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
-    slack, scale = recipe.criterion.slack, recipe.scale
+    slack, scale = as_slack(recipe.criterion.likelihood), recipe.scale
     positive, own = np.zeros(outside.n), np.zeros(inside.n)
     for component in stack.components:
         posterior = scale.posterior(inside, tuning_rows.X, component.hyperparameters, slack)
@@ -181,7 +182,7 @@ def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) 
     held = problem if points is None else sample
     return BinaryModel(
         *(held.X, held.y, held.weights),
-        recipe.criterion.slack,
+        as_slack(recipe.criterion.likelihood),
         tuple(part.member for part in parts),
         solution.support,
         coefficients,
@@ -208,7 +209,7 @@ class _Part(NamedTuple):
 
 def _trained(problem: Problem, rows: Array, recipe: Recipe, component: Component, with_svm: bool) -> _Part:
     """Train a component on the problem, with inducing inputs from ``rows`` if any."""
-    h, slack = component.hyperparameters, recipe.criterion.slack
+    h, slack = component.hyperparameters, as_slack(recipe.criterion.likelihood)
     posterior = recipe.scale.posterior(problem, rows, h, slack)
     part = _Part(_member(component, posterior), posterior.status, _leave_one_out(posterior), None)
     if not with_svm:

@@ -13,9 +13,9 @@ from marginwise.covariance import Sites, choose_inducing
 from marginwise.errors import InvalidInputError
 from marginwise.inference.api import site_posterior
 from marginwise.inference.prediction import GaussianPosterior
+from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 
@@ -61,9 +61,7 @@ class Scale:
         number = _MOST_TUNING if isinstance(self.rank, str) else self.rank
         return replace(problem, inducing=choose_inducing(problem.X, start.kernel, number, seed=self.seed))
 
-    def posterior(
-        self, problem: Problem, rows: Array, hyperparameters: Model, slack: Slack
-    ) -> GaussianPosterior:
+    def posterior(self, problem: Problem, rows: Array, hyperparameters: Model, slack: Slack) -> GaussianPosterior:
         """Return the posterior of a problem; inducing inputs, if any, are chosen from ``rows``."""
         if self.rank is None:
             return site_posterior(problem, hyperparameters, slack, with_gradient=False)

@@ -13,9 +13,9 @@ from marginwise.estimators._classes import check_table
 from marginwise.estimators._stored import StoredEstimator
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
+from marginwise.likelihoods import as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import as_slack
 from marginwise.svm import solve_problem, svm_covariance
 
 Array = npt.NDArray[np.float64]

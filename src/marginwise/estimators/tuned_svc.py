@@ -27,6 +27,7 @@ from marginwise.estimators._parameters import check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator
+from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Record, Run, Trace
@@ -158,6 +159,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         check_parameters(self)
         check_scale(self.rank, self.subset)
         criterion = as_criterion(self.criterion, self.slack)
+        as_slack(criterion.likelihood)  # the SVM's: says so where there is none, before anything is tuned
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._scaling, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes

@@ -7,29 +7,28 @@ from typing import Any
 
 import numpy.typing as npt
 
+from marginwise.covariance import Sites
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import as_model
-from marginwise.covariance import Sites
 from marginwise.inference.contract import Posterior
 from marginwise.inference.ep import TOLERANCE, run_ep
 from marginwise.inference.ep_gradient import evidence_gradient
 from marginwise.inference.laplace import laplace_posterior
-from marginwise.inference.likelihoods import as_likelihood
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sampling import hmc_posterior, sample_posterior
 from marginwise.inference.sites import SiteApproximation
 from marginwise.inference.variational import run_variational
 from marginwise.kernels import Kernel
+from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem
-from marginwise.slack import Slack, as_slack
 
 
 def posterior(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     hyperparameters: Model | Values,
-    slack: Slack | str = "linear",
+    slack: Likelihood | str = "linear",
     method: str = "ep",
     *,
     kernel: Kernel | None = None,
@@ -46,16 +45,17 @@ def posterior(
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters
         Those of the prior and of the likelihood; or C, where another kernel than the paper's is given.
-    slack : Slack or str
-        "linear" or "quadratic".
+    slack : Likelihood or str
+        "linear" or "quadratic", the slacks of eq. (lh). For "ep" and "variational" any other likelihood, too: "probit"
+        or "logistic", which make it a Gaussian process classifier and don't depend on C, or an object.
     method : str
         "ep", expectation propagation; "variational", the nearest Gaussian in Kullback–Leibler divergence; "laplace",
         a Gaussian around the SVM; "sample", many guided chains; "hmc", the paper's Hybrid Monte Carlo.
     kernel : Kernel, optional
         A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
     likelihood : str
-        "slack", eq. (lh); for "ep" and "variational" also "normalised", the same divided by its sum over the two
-        labels, and "probit" or "logistic", which make it a Gaussian process classifier and don't depend on C.
+        "slack", that of ``slack``; "normalised", the same divided by its sum over the two labels; or the name of
+        another one.
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional
@@ -71,26 +71,26 @@ def posterior(
     >>> result.predict_proba([[1.5]]).round(2)
     array([[0.03, 0.97]])
     """
-    problem, slack = as_problem(X, y, sample_weight, inducing), as_slack(slack)
-    model = as_model(hyperparameters, kernel)
-    choose("method", method, METHODS)
-    choose("likelihood", likelihood, _LIKELIHOODS)
-    if method in _BY_SITES:
-        return site_posterior(problem, model, slack, method, likelihood=likelihood, **options)
+    problem, model = as_problem(X, y, sample_weight, inducing), as_model(hyperparameters, kernel)
+    chosen = as_likelihood(slack)
     if likelihood != "slack":
-        raise InvalidInputError("likelihood", likelihood, f"'slack' for the method {method!r}")
+        chosen = as_likelihood(f"normalised-{chosen.name}" if likelihood == "normalised" else likelihood)
+    choose("method", method, METHODS)
+    if method in _BY_SITES:
+        return site_posterior(problem, model, chosen, method, **options)
+    if chosen.name not in SLACKS:
+        raise InvalidInputError("likelihood", chosen.name, f"{' or '.join(SLACKS)} for the method {method!r}")
     if "start" in options:
         options["start"] = _sites(options["start"], problem)
-    return _OTHERS[method](problem, model, slack, **options)
+    return _OTHERS[method](problem, model, as_slack(chosen), **options)
 
 
 def site_posterior(
     problem: Problem,
     hyperparameters: Model,
-    slack: Slack,
+    likelihood: Likelihood,
     method: str = "ep",
     *,
-    likelihood: str = "slack",
     start: Posterior | Sites | None = None,
     tolerance: float = TOLERANCE,
     with_gradient: bool = True,
@@ -99,9 +99,8 @@ def site_posterior(
 
     Without ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
     """
-    name = _LIKELIHOODS[likelihood].format(slack.name)
     covariance = problem.covariance(hyperparameters) if method == "ep" else problem.dense_covariance(hyperparameters)
-    model = as_likelihood(name, hyperparameters.C, problem.weights).blurred(covariance.residual)
+    model = likelihood.weighted(hyperparameters.C, problem.weights).blurred(covariance.residual)
     result = _BY_SITES[method](covariance, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
     gradient = evidence_gradient(result, model) / problem.weights.sum() if with_gradient else None
     mean, variance = result.gaussian.latent_moments()
@@ -137,6 +136,3 @@ _OTHERS: dict[str, Callable[..., Posterior]] = {
     "hmc": hmc_posterior,
 }
 METHODS = (*_BY_SITES, *_OTHERS)
-
-#: Choice of the user, and name in ``likelihoods`` with a place for the slack's.
-_LIKELIHOODS = {"slack": "{}", "normalised": "normalised-{}", "probit": "probit", "logistic": "logistic"}

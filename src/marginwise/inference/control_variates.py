@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from marginwise._jit import compiled_vector
 from marginwise.inference.reference import GaussianReference
@@ -86,12 +85,8 @@ class ControlVariates:
 
 def _linear_fit(target: Target, reference: GaussianReference) -> tuple[Array, Array]:
     """Return c = E[dv/dθ] and E[v] under the marginals of the reference: the first two terms of v's Hermite series."""
-    sd = np.sqrt(reference.variance)
-    z = (1.0 - target.y * reference.mean) / sd
-    density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
-    if target.slack.power == 1:
-        return target.penalties * density / sd, -target.penalties * target.y * ndtr(z)
-    return target.penalties * ndtr(z), -target.penalties * target.y * sd * (z * ndtr(z) + density)
+    expected = target.slack.weighted(1.0, target.penalties).expected(reference.mean, reference.variance, target.y)
+    return expected.shrink / reference.variance, -expected.slope
 
 
 @compiled_vector

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from marginwise.covariance import SiteCovariance, Sites
 from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_steps import Moves, Point
-from marginwise.inference.likelihoods import Likelihood
 from marginwise.inference.sites import SiteApproximation
+from marginwise.likelihoods import WeightedLikelihood
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ _PART, _CIRCLE = 0.9, 25
 def run_ep(
     covariance: SiteCovariance,
     y: Array,
-    likelihood: Likelihood,
+    likelihood: WeightedLikelihood,
     *,
     start: Sites | None = None,
     tolerance: float = TOLERANCE,
@@ -87,7 +87,7 @@ def run_ep(
     )
 
 
-def _log_evidence(point: Point, likelihood: Likelihood) -> float:
+def _log_evidence(point: Point, likelihood: WeightedLikelihood) -> float:
     """Return ln Q(Y|X): Rasmussen & Williams (2006), eq. 3.65, with the quadratic terms collected in b = K⁻¹μ."""
     gaussian = point.gaussian
     b, v = gaussian.dual_mean, gaussian.cavity_variance

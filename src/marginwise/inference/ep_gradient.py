@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from marginwise.covariance import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.likelihoods import Likelihood, Moments
 from marginwise.inference.repetitions import without_one
 from marginwise.inference.sites import SiteApproximation
+from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.problem import Problem
 
 Array = npt.NDArray[np.float64]
@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 _ACCURACY = 1e-10
 
 
-def evidence_gradient(result: SiteApproximation, likelihood: Likelihood) -> Array:
+def evidence_gradient(result: SiteApproximation, likelihood: WeightedLikelihood) -> Array:
     """Return the derivatives of ln Q(Y|X) in the logarithms of C and the kernel's hyperparameters.
 
     At the fixed point the evidence of expectation propagation, and the bound of the variational approximation, are
@@ -43,7 +43,7 @@ class LeaveOneOut(NamedTuple):
     by_c: Array
 
 
-def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> LeaveOneOut:
+def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, y: Array) -> LeaveOneOut:
     """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples.
 
     Weight w counts w repetitions in one site, of which one is left out: what the others say of the latent value, the
@@ -67,14 +67,14 @@ def leave_one_out(gaussian: SiteGaussian, likelihood: Likelihood, y: Array) -> L
     )
 
 
-def mean_leave_one_out(result: SiteApproximation, likelihood: Likelihood, problem: Problem) -> float:
+def mean_leave_one_out(result: SiteApproximation, likelihood: WeightedLikelihood, problem: Problem) -> float:
     """Return the weighted mean log-probability of the left-out labels."""
     loo = leave_one_out(result.gaussian, likelihood, problem.y)
     return float(problem.weights / problem.weights.sum() @ loo.log_probability)
 
 
 def leave_one_out_with_gradient(
-    result: SiteApproximation, likelihood: Likelihood, problem: Problem
+    result: SiteApproximation, likelihood: WeightedLikelihood, problem: Problem
 ) -> tuple[float, Array]:
     """Return the weighted mean log-probability of the left-out labels, and its derivatives.
 

@@ -12,7 +12,7 @@ from marginwise.errors import InvalidInputError
 from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_sequential import sweep_sites
 from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.likelihoods import Likelihood, Moments
+from marginwise.likelihoods import Moments, WeightedLikelihood
 
 Array = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Moves:
 
     covariance: SiteCovariance
     y: Array
-    likelihood: Likelihood
+    likelihood: WeightedLikelihood
 
     def point(self, tau: Array, nu: Array) -> Point | None:
         """Return the point of these sites, or None if their Gaussian can't be computed."""

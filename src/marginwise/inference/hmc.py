@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from marginwise._jit import compiled
 from marginwise.inference.sampler import Draws, Info, Sampler, Target, metropolis
+from marginwise.likelihoods.slack import slack_force, slack_loss
 from marginwise.svm import solve_dense
 
 Array = npt.NDArray[np.float64]
@@ -120,10 +121,7 @@ def _force(latent: Array, y: Array, penalties: Array, power: int) -> Array:
     """Return ∂V/∂θ."""
     out = np.empty_like(latent)
     for i in range(len(latent)):
-        gap = 1.0 - y[i] * latent[i]
-        if power == 1:
-            gap = 1.0 if gap >= 0.0 else 0.0
-        out[i] = -penalties[i] * y[i] * max(gap, 0.0)
+        out[i] = -penalties[i] * y[i] * slack_force(power, 1.0 - y[i] * latent[i])
     return out
 
 
@@ -132,8 +130,7 @@ def _energy(latent: Array, dual: Array, p: Array, q: Array, y: Array, penalties:
     """Return H, eq. (ham), with q = Kp."""
     energy = 0.0
     for i in range(len(latent)):
-        gap = max(1.0 - y[i] * latent[i], 0.0)
-        loss = gap if power == 1 else 0.5 * gap * gap
+        loss = slack_loss(power, 1.0 - y[i] * latent[i])
         energy += 0.5 * (p[i] * q[i] + dual[i] * latent[i]) + penalties[i] * loss
     return energy
 

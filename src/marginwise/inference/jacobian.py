@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.covariance import SiteGaussian, Sites
-from marginwise.inference.likelihoods import Moments
+from marginwise.likelihoods import Moments
 
 Array = npt.NDArray[np.float64]
 

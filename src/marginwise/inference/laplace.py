@@ -1,25 +1,21 @@
 """The Laplace approximation of the posterior around its maximum, the SVM.
 
 ln Q(Y|X) ≈ ln Q* - ½ ln det(I + LK), ln Q* = -½ Σ α_i y_iθ*_i - Σ C_i l_p(y_iθ*_i) + n ln κ(C), eq. (p*yx), with
-L_i = 2π[α_i(C_i - α_i)/C_i]² for the marginal support vectors of linear slack, eq. (lapnv), and
-L_i = C_i exp[-a/(1 - y_iθ*_i)] for the support vectors of quadratic slack, eq. (laplace_qu). The latent values are
-normal around θ* with covariance (K⁻¹ + L)⁻¹.
+L_i the curvature of the slack at the marginal support vectors, eq. (lapnv) or (laplace_qu), and 0 elsewhere. The latent
+values are normal around θ* with covariance (K⁻¹ + L)⁻¹.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
 
 from marginwise.errors import NotConvergedError
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.prediction import GaussianPosterior
+from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
-from marginwise.slack import Slack
-from marginwise.svm import Solution, solve_svm
+from marginwise.svm import solve_svm
 
 Array = npt.NDArray[np.float64]
 
@@ -38,7 +34,9 @@ def laplace_posterior(
     covariance = merged.dense_covariance(hyperparameters)
     penalties = merged.penalties(hyperparameters.C)
     solution = solve_svm(covariance, merged.y, penalties, slack)
-    tau = curvature(solution, penalties, slack, a)
+    curved = solution.marginal
+    tau = np.zeros(merged.n)
+    tau[curved] = slack.root_curvature(solution.alpha[curved], penalties[curved], a).root ** 2
     # Sites with b = K⁻¹μ = y∘α have the mean θ*.
     gaussian = covariance.gaussian(tau, merged.y * solution.alpha + tau * solution.latent)
     if gaussian is None:
@@ -62,17 +60,5 @@ def laplace_posterior(
         diagnostics={"log_maximum": log_maximum, "curved": int(np.count_nonzero(tau))},
         X=merged.X,
         gaussian=gaussian,
-        likelihood=slack_likelihood(slack, hyperparameters.C, merged.weights),
+        likelihood=slack.weighted(hyperparameters.C, merged.weights),
     )
-
-
-def curvature(solution: Solution, penalties: Array, slack: Slack, a: float) -> Array:
-    """Return L_i, the curvature of the smoothed negative log-likelihood at the maximum; 0 off the support."""
-    result = np.zeros(len(penalties))
-    if slack.power == 1:
-        alpha, C = solution.alpha[solution.marginal], penalties[solution.marginal]
-        result[solution.marginal] = 2.0 * math.pi * (alpha * (C - alpha) / C) ** 2
-    else:
-        alpha, C = solution.alpha[solution.support], penalties[solution.support]
-        result[solution.support] = C * np.exp(-a * C / alpha)  # 1 - z = α/C
-    return result

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._jit import compiled, compiled_vector
+from marginwise.likelihoods.slack import rounded_force, slack_loss
 
 Array = npt.NDArray[np.float64]
 
@@ -35,14 +36,8 @@ class Residual(NamedTuple):
 @compiled_vector
 def _force(x: float, i: int, residual: Residual) -> float:
     gap = 1.0 - residual.y[i] * (residual.mean[i] + x)
-    if residual.power == 1:
-        # The step averaged over (9 - 15t²)/8, -1 ≤ t ≤ 1. This kernel has no second moment, so that the potential
-        # of the force stays nearer to the hinge than with a positive one that is as smooth.
-        t = min(max(gap * residual.sharpness[i], -1.0), 1.0)
-        gap = 0.5 + 0.125 * t * (9.0 - 5.0 * t * t)
-    else:
-        gap = max(gap, 0.0)
-    return residual.b[i] - residual.tau[i] * x - residual.penalties[i] * residual.y[i] * gap
+    slope = rounded_force(residual.power, gap, residual.sharpness[i])
+    return residual.b[i] - residual.tau[i] * x - residual.penalties[i] * residual.y[i] * slope
 
 
 @compiled_vector
@@ -92,8 +87,7 @@ def residual_energy(x: Array, residual: Residual) -> Array:
     energy = np.zeros(chains)
     for i in range(n):
         for j in range(chains):
-            gap = max(1.0 - residual.y[i] * (residual.mean[i] + x[i, j]), 0.0)
-            loss = gap if residual.power == 1 else 0.5 * gap * gap
+            loss = slack_loss(residual.power, 1.0 - residual.y[i] * (residual.mean[i] + x[i, j]))
             energy[j] += residual.penalties[i] * loss + x[i, j] * (residual.b[i] - 0.5 * residual.tau[i] * x[i, j])
     return energy
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from marginwise.covariance import SiteGaussian, Sites
 from marginwise.errors import NotConvergedError
 from marginwise.inference.contract import Posterior
-from marginwise.inference.likelihoods import Likelihood
 from marginwise.kernels import Kernel
+from marginwise.likelihoods import WeightedLikelihood
 from marginwise.model import Model
 from marginwise.problem import Problem, check_inputs
 
@@ -45,7 +45,7 @@ class GaussianPredictor:
     coefficients: Array
     gain: Array
     kernel: Kernel
-    likelihood: Likelihood
+    likelihood: WeightedLikelihood
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
@@ -88,17 +88,17 @@ class GaussianPosterior(Posterior):
         Points of the sites: the training inputs, the distinct ones among them, or the inducing inputs.
     gaussian : SiteGaussian
         The approximation at these points.
-    likelihood : Likelihood
+    likelihood : WeightedLikelihood
         The likelihood of a label, with its κ(C).
     """
 
     X: Array
     gaussian: SiteGaussian
-    likelihood: Likelihood
+    likelihood: WeightedLikelihood
 
     @classmethod
     def from_sites(
-        cls, problem: Problem, hyperparameters: Model, likelihood: Likelihood, sites: Sites
+        cls, problem: Problem, hyperparameters: Model, likelihood: WeightedLikelihood, sites: Sites
     ) -> GaussianPosterior:
         """Return the posterior of sites found before: one factorisation, and no search for a fixed point."""
         gaussian = problem.covariance(hyperparameters).gaussian(*sites)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.inference.likelihoods import Likelihood
+from marginwise.likelihoods import WeightedLikelihood
 
 Array = npt.NDArray[np.float64]
 
@@ -31,7 +31,7 @@ class Rest(NamedTuple):
     variance_c: Array
 
 
-def without_one(m: Array, v: Array, y: Array, likelihood: Likelihood) -> Rest:
+def without_one(m: Array, v: Array, y: Array, likelihood: WeightedLikelihood) -> Rest:
     """Return the moments of the cavities N(m, v) tilted by all repetitions of a row but one, t^(w-1).
 
     m' = m + vL', v' = v + v²L'', with L = ln Z and primes for derivatives in m, so that ∂L/∂v = ½(L'' + L'²).

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._jit import compiled
+from marginwise.covariance import Sites
 from marginwise.inference.collect import Collection
 from marginwise.inference.contract import Posterior
 from marginwise.inference.gradient import Chainwise
 from marginwise.inference.pivoted import PivotedGram
-from marginwise.covariance import Sites
-from marginwise.inference.tilted_slack import tilted_slack
+from marginwise.likelihoods import Slack
+from marginwise.likelihoods.tilted import tilted_slack
 from marginwise.problem import check_inputs
-from marginwise.slack import Slack
 
 Array = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.slack import Slack
+from marginwise.likelihoods import Slack
 
 Array = npt.NDArray[np.float64]
 

@@ -15,16 +15,15 @@ from marginwise.inference.ep import run_ep
 from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
 from marginwise.inference.gradient import Chainwise, GradientRecorder
 from marginwise.inference.hmc import HMC, N_DISCARDED, N_SAMPLES
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.pivoted import PivotedGram, pivoted_gram
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.reference import gaussian_reference
 from marginwise.inference.reference_hmc import ReferenceHMC
 from marginwise.inference.sampled import SampledPosterior
 from marginwise.inference.sampler import Target
+from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
@@ -79,7 +78,7 @@ def sample_posterior(
         raise InvalidInputError("n_chains", n_chains, "a positive multiple of 8")
     rng = np.random.default_rng(seed)
     covariance = covariance or problem.dense_covariance(hyperparameters)
-    likelihood = slack_likelihood(slack, hyperparameters.C, problem.weights)
+    likelihood = slack.weighted(hyperparameters.C, problem.weights)
     near = start if start is None or isinstance(start, Sites) else start.sites
     sites = run_ep(covariance, problem.y, likelihood, start=near).sites
     prior = pivoted_gram(covariance.gram)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from marginwise._arrays import Array
 from marginwise.covariance import SiteGaussian, Sites
-from marginwise.inference.likelihoods import Moments
+from marginwise.likelihoods import Moments
 from marginwise.status import Status
 
 

@@ -16,8 +16,8 @@ from marginwise.covariance import DenseCovariance, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep import TOLERANCE
 from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.likelihoods import Likelihood, Moments
 from marginwise.inference.sites import SiteApproximation
+from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.status import CONVERGED, Status
 
 Array = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ _SHORTEST = 1e-6
 def run_variational(
     covariance: DenseCovariance,
     y: Array,
-    likelihood: Likelihood,
+    likelihood: WeightedLikelihood,
     *,
     start: Sites | None = None,
     tolerance: float = TOLERANCE,
@@ -80,7 +80,7 @@ class _Point:
 class _Bound:
     covariance: DenseCovariance
     y: Array
-    likelihood: Likelihood
+    likelihood: WeightedLikelihood
 
     def point(self, sites: Sites) -> _Point | None:
         """Return the bound at these sites, or None if their Gaussian can't be computed."""

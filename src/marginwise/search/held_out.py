@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.trace import Trace
-from marginwise.slack import Slack
 from marginwise.status import Status
 from marginwise.svm import solve_problem, svm_covariance
 
@@ -24,8 +24,8 @@ class HeldOut:
 
     Attributes
     ----------
-    problem, slack : Problem, Slack
-        What the SVM is trained with.
+    problem, likelihood : Problem, Likelihood
+        What the SVM is trained with: where there are sets, the likelihood must be a slack.
     sets : dict of Problem
         The held-out examples by name.
     patience : int
@@ -33,9 +33,13 @@ class HeldOut:
     """
 
     problem: Problem
-    slack: Slack
+    likelihood: Likelihood
     sets: dict[str, Problem] = field(default_factory=dict)
     patience: int = 10
+
+    def __post_init__(self) -> None:
+        if self.sets:
+            as_slack(self.likelihood)
 
     @property
     def stops(self) -> str | None:
@@ -47,7 +51,7 @@ class HeldOut:
         if not self.sets:
             return {}
         covariance = svm_covariance(self.problem, hyperparameters)
-        solution = solve_problem(self.problem, hyperparameters, self.slack, covariance=covariance)
+        solution = solve_problem(self.problem, hyperparameters, as_slack(self.likelihood), covariance=covariance)
         points, coefficients = covariance.expansion(self.problem.y * solution.alpha)
         return {
             name: _error(held, hyperparameters.kernel.cross(held.X, points) @ coefficients)

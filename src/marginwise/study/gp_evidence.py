@@ -19,7 +19,6 @@ from marginwise import kernel
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
-from marginwise.inference.likelihoods import as_likelihood
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 
@@ -37,6 +36,7 @@ class ClassifierEvidence(Criterion):
 
     direction = "maximise"
     slacks = ("linear",)
+    any_likelihood = True
     smooth = True
     scale_free = True  # in the sense that a search keeps C at 1
 
@@ -48,7 +48,7 @@ class ClassifierEvidence(Criterion):
 class SiteEvidence(ClassifierEvidence):
     """The normalised log evidence, or a bound on it, of a posterior by sites.
 
-    With ``likelihood`` "logistic" or "probit" nothing depends on C. With "slack" it is the SVM's likelihood at C = 1,
+    With ``likelihood`` "logistic" or "probit" nothing depends on C. With "linear" it is the SVM's likelihood at C = 1,
     to which Seeger's approach effectively fixes it (section results_gradient_ascent).
 
     Parameters
@@ -56,29 +56,27 @@ class SiteEvidence(ClassifierEvidence):
     method : str
         "ep" or "variational".
     likelihood : str
-        "slack", "logistic" or "probit".
+        "linear", "logistic" or "probit".
     """
 
     name = "site-evidence"
     equation = "eq. (pyx1) by expectation propagation (Minka 2001) or bounded from below (Seeger 2000)"
 
     def __init__(self, method: str, likelihood: str) -> None:
-        super().__init__("linear")
-        self.method, self.likelihood = method, likelihood
+        super().__init__(likelihood)
+        self.method = method
 
     def evaluate(
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient, which costs next to nothing."""
-        found = site_posterior(
-            problem, hyperparameters, self.slack, self.method, likelihood=self.likelihood, start=state
-        )
+        found = site_posterior(problem, hyperparameters, self.likelihood, self.method, start=state)
         assert found.log_evidence is not None
         return Evaluation(found.log_evidence / problem.weights.sum(), found.gradient, found.status, found.sites)
 
     def probability(self, problem: Problem, hyperparameters: Hyperparameters, X_new: Array) -> Array:
         """Return the probability of label +1 at new points."""
-        found = site_posterior(problem, hyperparameters, self.slack, self.method, likelihood=self.likelihood)
+        found = site_posterior(problem, hyperparameters, self.likelihood, self.method)
         found.status.require()
         return found.predict_proba(X_new)[:, 1]
 
@@ -93,7 +91,7 @@ class LaplaceGPEvidence(ClassifierEvidence):
     equation = "Rasmussen & Williams (2006), eq. 3.32 and algorithms 3.1, 3.2, 5.1"
 
     def __init__(self) -> None:
-        super().__init__("linear")
+        super().__init__("logistic")
 
     def evaluate(
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
@@ -114,7 +112,7 @@ class LaplaceGPEvidence(ClassifierEvidence):
         mean = k.T @ mode.dual
         explained = solve_triangular(mode.factor, mode.root[:, None] * k, lower=True)
         variance = kernel.diagonal(len(X_new), hyperparameters) - np.einsum("ij,ij->j", explained, explained)
-        logistic = as_likelihood("logistic", 1.0, np.ones(len(X_new)))
+        logistic = self.likelihood.weighted(1.0, np.ones(len(X_new)))
         return np.exp(logistic.tilted(mean, np.maximum(variance, 1e-12), np.ones(len(X_new))).value)
 
 

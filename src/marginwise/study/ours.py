@@ -15,7 +15,7 @@ from marginwise.datasets import Benchmark
 from marginwise.errors import ConvergenceWarning
 from marginwise.estimators import TunedSVC
 from marginwise.inference.api import site_posterior
-from marginwise.slack import LINEAR
+from marginwise.likelihoods import LINEAR, as_slack
 from marginwise.study.declare import Effort, Trial
 from marginwise.study.outcome import Judge, Outcome, thinned, to_columns
 from marginwise.study.searches import first_or_random, timed_tune
@@ -74,7 +74,7 @@ class Ensemble:
             random_state=trial.seed,
             max_evaluations=effort.newton_evaluations,
         )
-        judge = Judge.of(data, criterion.slack)
+        judge = Judge.of(data, as_slack(criterion.likelihood))
         votes = np.zeros(len(data.y_test))
         errors, probabilities = [], []
         for run in tuning.restarts:

@@ -15,10 +15,10 @@ from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.inference.contract import Posterior
+from marginwise.likelihoods import Slack
 from marginwise.problem import Problem, as_problem
 from marginwise.search.held_out import HeldOut
 from marginwise.search.trace import Record, Trace
-from marginwise.slack import Slack
 from marginwise.svm import solve_problem
 
 Array = npt.NDArray[np.float64]

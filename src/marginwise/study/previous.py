@@ -9,6 +9,7 @@ import numpy as np
 from marginwise.criteria.cross_validation import CrossValidationError
 from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import LINEAR, as_slack
 from marginwise.study.declare import Effort, Trial
 from marginwise.study.gp_evidence import ClassifierEvidence, LaplaceGPEvidence, SiteEvidence
 from marginwise.study.outcome import Judge, Outcome, thinned, to_columns
@@ -33,7 +34,7 @@ class CrossValidated:
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Evaluate the grid."""
         criterion = CrossValidationError("linear", folds=self.folds, seed=trial.seed)
-        judge = Judge.of(data, criterion.slack)
+        judge = Judge.of(data, as_slack(criterion.likelihood))
         best, least, n = None, np.inf, 0
         for length_scale in sorted(self.length_scales, reverse=True):
             state = None
@@ -55,11 +56,11 @@ class VariationalSVM:
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Climb the bound; predict with the SVM."""
-        criterion = SiteEvidence("variational", "slack")
+        criterion = SiteEvidence("variational", "linear")
         tuning, seconds = timed_tune(
             data, criterion, start=_start(data, trial), max_evaluations=effort.newton_evaluations
         )
-        return outcome(Judge.of(data, criterion.slack), tuning, seconds)
+        return outcome(Judge.of(data, as_slack(criterion.likelihood)), tuning, seconds)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class GaussianProcess:
         tuning, seconds = timed_tune(
             data, criterion, start=_start(data, trial), max_evaluations=effort.newton_evaluations
         )
-        judge = Judge.of(data, criterion.slack)
+        judge = Judge.of(data, LINEAR)
         scores = judge.probability_scores(criterion.probability(judge.problem, tuning.hyperparameters, judge.test.X))
         return Outcome(
             message=tuning.status.message,

@@ -14,6 +14,7 @@ from marginwise.criteria.evidence import TO_CLIMB, Evidence
 from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.inference import Precision
+from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.search import GradientAscent, RandomWalk
 from marginwise.status import Status
@@ -59,7 +60,7 @@ class Walk:
             max_evaluations=effort.walk_evaluations,
         )
         companion = None if self.companion is None else as_criterion(self.companion, self.slack)
-        return outcome(Judge.of(data, criterion.slack), tuning, seconds, companion)
+        return outcome(Judge.of(data, as_slack(criterion.likelihood)), tuning, seconds, companion)
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Ascent:
             patience=self.patience,
             **options,
         )
-        judge = Judge.of(data, criterion.slack)
+        judge = Judge.of(data, as_slack(criterion.likelihood))
         return outcome(
             judge,
             tuning,
@@ -129,7 +130,7 @@ class Newton:
             random_state=trial.seed,
             max_evaluations=effort.newton_evaluations,
         )
-        return outcome(Judge.of(data, criterion.slack), tuning, seconds)
+        return outcome(Judge.of(data, as_slack(criterion.likelihood)), tuning, seconds)
 
 
 def first_or_random(

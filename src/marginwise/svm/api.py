@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 
-from marginwise.errors import InvalidInputError
 from marginwise._arrays import Array, Indices
 from marginwise.covariance import (
     Covariance,
@@ -14,12 +12,13 @@ from marginwise.covariance import (
     OnDemandCovariance,
     RowCovariance,
 )
+from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import as_model
 from marginwise.kernels import Kernel
 from marginwise.kernels.base import positive
+from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
-from marginwise.slack import Slack, as_slack
 from marginwise.svm.contract import Solution
 from marginwise.svm.low_rank import solve_low_rank
 from marginwise.svm.working_set import solve_working_set

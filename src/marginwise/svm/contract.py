@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.slack import Slack
+from marginwise.likelihoods import Slack
 from marginwise.status import Status
 
 Array = npt.NDArray[np.float64]
@@ -73,13 +73,13 @@ def describe(
 ) -> Solution:
     """Return the Solution of these dual variables and latent values; ``scale`` is that of ``kkt_violation``."""
     margin = y * latent
-    quadratic = slack.power == 2
-    slope = 1.0 - margin - (alpha / penalties if quadratic else 0.0)  # ∂(dual)/∂α
-    at_bound = np.zeros(alpha.shape, dtype=bool) if quadratic else alpha >= penalties
+    ridge = slack.ridge(penalties)
+    slope = 1.0 - margin - ridge * alpha  # ∂(dual)/∂α
+    at_bound = alpha >= slack.reach(penalties)
     off = alpha <= 0.0
     violation = np.where(off, np.maximum(slope, 0.0), np.where(at_bound, np.maximum(-slope, 0.0), np.abs(slope)))
     norm = float(alpha @ margin)  # |w|² = (y∘α)ᵀK(y∘α)
-    dual = float(alpha.sum()) - 0.5 * norm - (0.5 * float(alpha @ (alpha / penalties)) if quadratic else 0.0)
+    dual = float(alpha.sum()) - 0.5 * norm - 0.5 * float(alpha @ (ridge * alpha))
     primal = 0.5 * norm + float(penalties @ slack.loss(margin))
     kkt = float(violation.max(initial=0.0) / scale)
     ok = kkt <= tolerance

@@ -8,14 +8,12 @@ steps (Mangasarian 2002; Keerthi & DeCoste 2005), each O(nm²). Where D_i is tin
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
 from marginwise.covariance import LowRankCovariance
-from marginwise.slack import Slack
+from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe
 
 Array = npt.NDArray[np.float64]
@@ -36,13 +34,6 @@ _MAX_STEPS = 100
 _TOLERANCE = 1e-8
 
 
-class _Slopes(NamedTuple):
-    """α_i = -φ_i'(z_i) and φ_i''(z_i)."""
-
-    alpha: Array
-    curvature: Array
-
-
 def solve_low_rank(
     gram: LowRankCovariance, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None
 ) -> Solution:
@@ -51,7 +42,7 @@ def solve_low_rank(
     least = float(residual.min())
     u = np.zeros(gram.rank) if start is None else gram.project(y * start.alpha)
     level = max(1.0 / float(penalties.max()), gram.unit) * _STEP
-    if slack.power == 2 or start is not None:
+    if slack.smooth or start is not None:
         level = least
     iterations = 0
     while True:
@@ -79,7 +70,7 @@ def _minimise(
 ) -> tuple[Array, Array, int]:
     """Return the minimum, α there, and the number of steps from ``u``, once a step changes margins by ``accuracy``."""
     margin = y * gram.expand(u)
-    slopes = _slopes(margin, penalties, slack, residual)
+    slopes = slack.rounded_slopes(margin, penalties, residual)
     for steps in range(_MAX_STEPS):
         A, pulled = gram.normal_equations(slopes.curvature, y * slopes.alpha)
         A[np.diag_indices_from(A)] += 1.0
@@ -95,7 +86,7 @@ def _minimise(
             break
         u = u + length * step
         margin = margin + length * change
-        slopes = _slopes(margin, penalties, slack, residual)
+        slopes = slack.rounded_slopes(margin, penalties, residual)
     return u, slopes.alpha, steps
 
 
@@ -106,7 +97,7 @@ def _line_search(
     constant, rise = float(u @ step), float(step @ step)
 
     def slope(length: float) -> tuple[float, float]:
-        alpha, curvature = _slopes(margin + length * change, penalties, slack, residual)
+        alpha, curvature = slack.rounded_slopes(margin + length * change, penalties, residual)
         value = constant + length * rise - float(alpha @ change)
         return value, rise + float(curvature @ change**2)
 
@@ -125,11 +116,3 @@ def _line_search(
         if high - low <= 1e-14 * high:
             break
     return length
-
-
-def _slopes(margin: Array, penalties: Array, slack: Slack, residual: Array) -> _Slopes:
-    if slack.power == 2:  # φ = ½(1 - z)²/(D + 1/C) below the margin
-        stiffness = 1.0 / (residual + 1.0 / penalties)
-        return _Slopes(stiffness * np.maximum(1.0 - margin, 0.0), np.where(margin < 1.0, stiffness, 0.0))
-    alpha = np.clip((1.0 - margin) / residual, 0.0, penalties)
-    return _Slopes(alpha, np.where((alpha > 0.0) & (alpha < penalties), 1.0 / residual, 0.0))

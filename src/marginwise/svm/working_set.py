@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.covariance import DenseCovariance, RowCovariance
-from marginwise.slack import Slack
+from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe
 from marginwise.svm.coordinate import descend, largest_violation
 from marginwise.svm.newton import COARSE, FreeSystem, minimise
@@ -51,9 +51,8 @@ def solve_working_set(
     their α is determined; it is shared out in proportion to their penalties.
     """
     n = len(y)
-    extra = 1.0 / penalties if slack.power == 2 else np.zeros(n)
+    extra, reach = slack.ridge(penalties), slack.reach(penalties)
     diagonal, roots = source.diagonal + extra, np.sqrt(source.diagonal)
-    reach = np.full(n, np.inf) if slack.power == 2 else penalties
     lower, upper = np.where(y > 0, 0.0, -reach), np.where(y > 0, reach, 0.0)
     beta = np.zeros(n) if start is None else _signed_start(start, y, reach)
     latent, size = _look(source, beta)

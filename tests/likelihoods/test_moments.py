@@ -12,20 +12,19 @@ from scipy.special import log_ndtr as scipy_log_ndtr
 
 import brute_force
 from marginwise.errors import InvalidInputError
-from marginwise.inference.likelihoods import LIKELIHOODS, Moments, as_likelihood
-from marginwise.inference.truncated import half_line, log_ndtr
-from marginwise.slack import SLACKS
+from marginwise.likelihoods import LIKELIHOODS, SLACKS, Moments, as_likelihood
+from marginwise.likelihoods.truncated import half_line, log_ndtr
 
 ONE = np.ones(1)
 
 
 def tilted(name: str, m: float, v: float, C: float, w: float = 1.0) -> Moments:
-    likelihood = as_likelihood(name, C, np.array([w]))
+    likelihood = as_likelihood(name).weighted(C, np.array([w]))
     return Moments(*(entry[0] for entry in likelihood.tilted(np.array([m]), np.array([v]), ONE)))
 
 
 def expected(name: str, m: float, v: float, C: float, w: float = 1.0) -> Moments:
-    likelihood = as_likelihood(name, C, np.array([w]))
+    likelihood = as_likelihood(name).weighted(C, np.array([w]))
     return Moments(*(entry[0] for entry in likelihood.expected(np.array([m]), np.array([v]), ONE)))
 
 
@@ -153,7 +152,7 @@ def test_nothing_overflows_however_extreme(name: str) -> None:
     )
     for k in np.unique(C):
         rows = k == C
-        likelihood = as_likelihood(name, k, np.ones(rows.sum()))
+        likelihood = as_likelihood(name).weighted(k, np.ones(rows.sum()))
         ours = likelihood.tilted(m[rows], v[rows], np.ones(rows.sum()))
         assert all(np.isfinite(entry).all() for entry in ours)
         assert (ours.keep > 0).all()
@@ -166,7 +165,7 @@ def test_nothing_overflows_however_extreme(name: str) -> None:
 def test_quadrature_finds_its_range_however_extreme(name: str) -> None:
     m, v = (grid.ravel() for grid in np.meshgrid([-100.0, -1.0, 0.0, 1.0, 100.0, 1e4], np.geomspace(1e-12, 1e6, 7)))
     for C in (1e-6, 1.0, 1e6):
-        likelihood = as_likelihood(name, C, np.full(len(m), 2.5))
+        likelihood = as_likelihood(name).weighted(C, np.full(len(m), 2.5))
         for ours in (likelihood.tilted(m, v, np.ones(len(m))), likelihood.expected(m, v, np.ones(len(m)))):
             assert all(np.isfinite(entry).all() for entry in ours)
             assert (ours.keep > 0).all()
@@ -174,11 +173,11 @@ def test_quadrature_finds_its_range_however_extreme(name: str) -> None:
 
 def test_labels_only_change_the_sign_of_odd_derivatives() -> None:
     m, v = np.array([0.3, -0.3]), np.array([2.0, 2.0])
-    both = as_likelihood("linear", 1.3, np.ones(2)).tilted(m, v, np.array([1.0, -1.0]))
+    both = as_likelihood("linear").weighted(1.3, np.ones(2)).tilted(m, v, np.array([1.0, -1.0]))
     for k, entry in enumerate(both):
         assert entry[1] == (-entry[0] if k in (1, 4, 7) else entry[0])
 
 
 def test_unknown_likelihood_is_named() -> None:
     with pytest.raises(InvalidInputError, match="likelihood is 'cauchit'"):
-        as_likelihood("cauchit", 1.0, ONE)
+        as_likelihood("cauchit").weighted(1.0, ONE)

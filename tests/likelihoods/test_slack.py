@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Context, Decimal, localcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import marginwise
 from marginwise.errors import InvalidInputError
-from marginwise.slack import LINEAR, QUADRATIC, Slack, as_slack
+from marginwise.likelihoods import LINEAR, QUADRATIC, SLACKS, Slack, as_slack
+from marginwise.likelihoods.slack import gap_of_loss, rounded_force, slack_force, slack_loss
+
+every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)
 
 #: Enough digits for the flat maximum just above C = 1, and exponents for exp(-2·10⁸).
 PRECISE = Context(prec=70, Emin=-(10**9), Emax=10**9)
@@ -69,7 +75,7 @@ def _log1p(x: Decimal) -> Decimal:
     return (1 + x).ln() if x > Decimal("1e-20") else x - x**2 / 2 + x**3 / 3
 
 
-@pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda slack: slack.name)
+@every_slack
 def test_kappa_to_twelve_digits(slack: Slack) -> None:
     for C in PENALTIES:
         value, derivative = precise_kappa(C, slack.power)
@@ -77,7 +83,7 @@ def test_kappa_to_twelve_digits(slack: Slack) -> None:
         assert slack.log_kappa_derivative(C) == pytest.approx(derivative, rel=1e-12, abs=1e-300), C
 
 
-@pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda slack: slack.name)
+@every_slack
 def test_kappa_is_one_over_the_maximum(slack: Slack) -> None:
     """The definition below eq. (lh), over a grid of z."""
     z = np.linspace(-4, 4, 200_001)
@@ -87,7 +93,7 @@ def test_kappa_is_one_over_the_maximum(slack: Slack) -> None:
         assert math.exp(-slack.log_kappa(C)) >= total.max() * (1 - 1e-15)
 
 
-@pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda slack: slack.name)
+@every_slack
 def test_the_two_probabilities_never_exceed_one(slack: Slack) -> None:
     z = np.linspace(-3, 3, 2001)
     for C in np.logspace(-3, 3, 61):
@@ -95,7 +101,7 @@ def test_the_two_probabilities_never_exceed_one(slack: Slack) -> None:
         assert (math.exp(slack.log_kappa(C)) * total <= 1 + 1e-12).all()
 
 
-@pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda slack: slack.name)
+@every_slack
 @given(st.floats(-5, 4))
 def test_derivative_of_kappa_by_differences(slack: Slack, log_C: float) -> None:
     C = math.exp(log_C)
@@ -104,7 +110,7 @@ def test_derivative_of_kappa_by_differences(slack: Slack, log_C: float) -> None:
     assert slack.log_kappa_derivative(C) == pytest.approx(slope, rel=1e-4, abs=1e-9)
 
 
-@pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda slack: slack.name)
+@every_slack
 def test_kappa_is_smooth_and_increasing(slack: Slack) -> None:
     """κ grows from ½ to 1, its logarithm is concave up to rounding, and nothing jumps between the branches."""
     C = np.linspace(0.9, 1.1, 4001)
@@ -123,7 +129,7 @@ def test_loss_is_the_formula() -> None:
     np.testing.assert_array_equal(QUADRATIC.loss(margin), [4.5, 0.5, 0.125, 0, 0, 0])
 
 
-@pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda slack: slack.name)
+@every_slack
 def test_derivatives_of_the_loss_by_differences(slack: Slack, rng: np.random.Generator) -> None:
     margin = rng.uniform(-3, 3, size=2000)
     margin = margin[np.abs(margin - 1) > 1e-3]
@@ -150,3 +156,85 @@ def test_slack_by_name() -> None:
     for wrong in ("cubic", "LINEAR", None, 1):
         with pytest.raises(InvalidInputError, match=r"slack is .* one of 'linear', 'quadratic'"):
             as_slack(wrong)  # type: ignore[arg-type]
+
+
+@every_slack
+def test_compiled_scalars_are_those_of_the_arrays(slack: Slack, rng: np.random.Generator) -> None:
+    margin = np.concatenate([rng.uniform(-3, 3, size=200), [1.0]])
+    gap = 1.0 - margin
+    np.testing.assert_array_equal([slack_loss(slack.power, one) for one in gap], slack.loss(margin))
+    np.testing.assert_array_equal([slack_force(slack.power, one) for one in gap], -slack.derivative(margin))
+    far = gap[np.abs(gap) > 1e-3]
+    sharp = [rounded_force(slack.power, one, 1e3) for one in far]
+    np.testing.assert_allclose(sharp, -slack.derivative(1.0 - far), atol=1e-15)
+    for one in gap[gap > 0.0]:
+        assert gap_of_loss(slack.power, slack_loss(slack.power, one)) == pytest.approx(one, rel=1e-14)
+
+
+@every_slack
+def test_the_dual_by_its_definition(slack: Slack) -> None:
+    """α - ½ridge α² up to reach is the smallest α(1 - z) + C l_p(z) over z: what a dual variable gains."""
+    penalties = np.array([0.3, 1.0, 7.0])
+    z = np.linspace(-20.0, 1.0, 210_001)
+    ridge, reach = slack.ridge(penalties), slack.reach(penalties)
+    for C, r, top in zip(penalties, ridge, reach, strict=True):
+        for alpha in (0.0, 0.2 * C, 0.99 * C, 1.01 * C, 3.0 * C):
+            least = np.min(C * slack.loss(z) - alpha * (1.0 - z))
+            if alpha <= top:
+                assert least == pytest.approx(-0.5 * r * alpha**2, abs=1e-6)
+            else:
+                assert least < -0.1 * C  # falls without end
+
+
+@every_slack
+def test_rounded_slopes_by_brute_force(slack: Slack) -> None:
+    """φ(z) = min_e C l_p(z + e) + e²/2D, over a grid of e; its slopes by differences."""
+    C, width, e = 1.7, 0.4, np.linspace(-1.0, 4.0, 2_000_001)
+
+    def rounded(z: float) -> float:
+        return float(np.min(C * slack.loss(z + e) + e**2 / (2.0 * width)))
+
+    for z in (-0.8, 0.2, 0.6, 0.9, 1.3):
+        alpha, curvature = slack.rounded_slopes(np.array([z]), np.array([C]), np.array([width]))
+        step = 1e-2  # pieces of parabolas: differences are exact, but for the grid
+        below, at, above = rounded(z - step), rounded(z), rounded(z + step)
+        assert alpha[0] == pytest.approx((below - above) / (2.0 * step), abs=1e-8)
+        assert curvature[0] == pytest.approx((below - 2.0 * at + above) / step**2, abs=1e-6)
+
+
+@every_slack
+def test_root_curvature_by_differences(slack: Slack) -> None:
+    alpha, penalties, step = np.array([0.05, 0.5, 1.2]), np.array([1.3, 1.7, 2.0]), 1e-6
+    found = slack.root_curvature(alpha, penalties, 0.1)
+
+    def root(alpha: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+        return slack.root_curvature(alpha, penalties, 0.1).root
+
+    by_alpha = (root(alpha + step, penalties) - root(alpha - step, penalties)) / (2 * step)
+    by_log_C = (root(alpha, penalties * np.exp(step)) - root(alpha, penalties * np.exp(-step))) / (2 * step)
+    np.testing.assert_allclose(found.by_alpha, by_alpha, rtol=1e-7)
+    np.testing.assert_allclose(found.by_log_C, by_log_C, rtol=1e-7)
+
+
+def test_root_curvature_is_the_papers() -> None:
+    """Eqs. (lapnv) and (laplace_qu); L = 0 where the smoothing leaves nothing."""
+    alpha, penalties = np.array([0.4, 1e-5]), np.array([1.0, 1.0])
+    linear, quadratic = (slack.root_curvature(alpha, penalties, 0.1).root ** 2 for slack in (LINEAR, QUADRATIC))
+    np.testing.assert_allclose(linear, 2 * np.pi * (alpha * (1 - alpha)) ** 2)
+    np.testing.assert_allclose(quadratic, [np.exp(-0.25), 0.0])  # 1 - z = α/C
+    assert (QUADRATIC.root_curvature(alpha, penalties, 0.1).by_alpha[1], QUADRATIC.smooth, LINEAR.smooth) == (
+        0,
+        True,
+        False,
+    )
+
+
+def test_no_other_module_compares_slacks() -> None:
+    """A third slack is to be written in one or two files."""
+    package = Path(marginwise.__file__).parent
+    wrong = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if re.search(r"\bpower (==|!=|<|>)|slack\.name (==|!=)|quadratic =", path.read_text(encoding="utf-8"))
+    ]
+    assert sorted(wrong) == ["likelihoods/slack.py", "likelihoods/tilted.py"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.slack import Slack
+from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, assemble
 
 Array = npt.NDArray[np.float64]

@@ -19,10 +19,9 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.collect import Precision
 from marginwise.inference.ep import run_ep
 from marginwise.inference.ep_gradient import evidence_gradient
-from marginwise.inference.likelihoods import slack_likelihood
 from marginwise.inference.sampling import sample_posterior
+from marginwise.likelihoods import Slack
 from marginwise.problem import Problem
-from marginwise.slack import Slack
 
 
 def integrate_evidence(
@@ -38,14 +37,14 @@ def integrate_evidence(
     rng = np.random.default_rng(seed)
     h, n = hyperparameters, float(problem.weights.sum())
     gram = problem.gram(h)
-    result = run_ep(gram, problem.y, slack_likelihood(slack, h.C, problem.weights))
+    result = run_ep(gram, problem.y, slack.weighted(h.C, problem.weights))
     value, variance = result.log_evidence, 0.0
     small = (h.k0 + h.koff) ** (-0.5 * slack.power)
     end = float(np.log1p(h.C / small))
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     for node, weight, own in zip(nodes, weights, rng.spawn(n_nodes), strict=True):  # errors must be independent
         here = Hyperparameters(small * np.expm1(0.5 * end * (node + 1.0)), h.k0, h.koff, h.length_scales)
-        likelihood = slack_likelihood(slack, here.C, problem.weights)
+        likelihood = slack.weighted(here.C, problem.weights)
         ep = run_ep(gram, problem.y, likelihood)
         ep_slope = evidence_gradient(ep, likelihood, gram, problem, here)[0]
         sampled = sample_posterior(problem, here, slack, seed=own, start=ep.sites, precision=precision)

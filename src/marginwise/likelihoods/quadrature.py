@@ -11,11 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._jit import compiled
-from marginwise.inference.truncated import half_line, log_ndtr, logistic
+from marginwise.likelihoods.slack import gap_of_loss, slack_force, slack_loss
+from marginwise.likelihoods.tilted import Entries, Matrix
+from marginwise.likelihoods.truncated import half_line, log_ndtr, logistic
 
 Vector = npt.NDArray[np.float64]
 
-PROBIT, LOGISTIC, NORMALISED_LINEAR, NORMALISED_QUADRATIC = 3, 4, 5, 6
+#: In compiled code a likelihood is a number. A normalised slack is the slack's power.
+PROBIT, LOGISTIC = -1, -2
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _PANELS = 4
@@ -34,22 +37,15 @@ def log_likelihood(kind: int, f: float, C: float) -> tuple[float, float, float]:
     if kind == LOGISTIC:
         return -_softplus(-f), logistic(-f), 0.0
     # t(f)/[t(f) + t(-f)] for t = exp(-C l_p), with d = l_p(f) - l_p(-f)
-    inside, outside = max(1.0 - f, 0.0), max(1.0 + f, 0.0)
-    if kind == NORMALISED_LINEAR:
-        d = inside - outside
-        slope = -1.0 * (inside > 0.0) - 1.0 * (outside > 0.0)
-    else:
-        d = 0.5 * (inside * inside - outside * outside)
-        slope = -inside - outside
+    d = slack_loss(kind, 1.0 - f) - slack_loss(kind, 1.0 + f)
+    slope = -slack_force(kind, 1.0 - f) - slack_force(kind, 1.0 + f)
     p_wrong = logistic(C * d)
     return -_softplus(C * d), -p_wrong * C * slope, -p_wrong * d
 
 
 @compiled
-def integrate(
-    kind: int, m: float, v: float, C: float, w: float, tilted: bool
-) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Return the entries of ``likelihoods.Moments`` for t(f)^w under N(m, v).
+def integrate(kind: int, m: float, v: float, C: float, w: float, tilted: bool) -> Entries:
+    """Return the entries of ``base.Moments`` for t(f)^w under N(m, v).
 
     Tilted: ln Z and its derivatives. Not tilted: E[w ln t(f)] and its derivatives with respect to m. Both follow from
     joint cumulants of f and of w d ln t/df under the one density or the other, because ∂E[·]/∂m = Cov(·, f)/v.
@@ -107,9 +103,9 @@ def _cuts(kind: int, m: float, v: float, C: float, w: float) -> tuple[Vector, in
     The exponent is w ln t(f) - (f - m)²/2v; as t grows with f, all its maxima are at f ≥ m.
     """
     near, far = 10.0 / C, 40.0 / C  # the sigmoid of Cf varies up to the first and is exponential up to the second
-    if kind == NORMALISED_QUADRATIC:  # it is one of Cf²/2 beyond the margin
-        near = near if near < 1.0 else math.sqrt(2.0 * near)
-        far = far if far < 1.0 else math.sqrt(2.0 * far)
+    if kind > 0:  # beyond the margin it is one of C l_p(-f)
+        near = near if near < 1.0 else gap_of_loss(kind, near)
+        far = far if far < 1.0 else gap_of_loss(kind, far)
     bends = np.array([-far, -near, -1.0, 0.0, 1.0, near, far])
     bends.sort()
     maxima, exponents = np.empty(len(bends) + 1), np.empty(len(bends) + 1)
@@ -177,3 +173,27 @@ def _depth(kind: int, f: float, m: float, v: float, C: float, w: float, top: flo
 @compiled
 def _softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+@compiled
+def fill_by_quadrature(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
+    """Fill the rows of ``out`` with the entries at the margins f."""
+    for i in range(len(f)):
+        if tilted and kind == PROBIT and weights[i] == 1.0:
+            entries = _tilted_probit(f[i], v[i])
+        else:
+            entries = integrate(kind, f[i], v[i], C, weights[i], tilted)
+        for k in range(9):
+            out[k, i] = entries[k]
+
+
+@compiled
+def _tilted_probit(m: float, v: float) -> Entries:
+    """Return the entries for Φ(f): Z = Φ(u), u = m/√(1+v) (Rasmussen & Williams 2006, eq. 3.82)."""
+    root = math.sqrt(1.0 + v)
+    u = m / root
+    log_mills, mean, variance, third, fourth = half_line(-u)
+    ratio = math.exp(-log_mills)  # φ(u)/Φ(u)
+    keep = (1.0 + v * variance) / (1.0 + v)
+    shrink = v / (1.0 + v) * ratio * mean
+    return log_ndtr(u), ratio / root, shrink, keep, third / root**3, fourth / root**4, 0.0, 0.0, 0.0

@@ -11,18 +11,23 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from marginwise._jit import compiled
-from marginwise.inference.truncated import half_line, log_ndtr, logistic
+from marginwise.likelihoods.truncated import half_line, log_ndtr, logistic
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+Entries = tuple[float, float, float, float, float, float, float, float, float]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 
 
 @compiled
-def tilted_slack(
-    power: int, m: float, v: float, C: float
-) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Return ln Z = ln ∫ N(f; m, v) t(f) df and its derivatives, as the rows of ``likelihoods.Moments``."""
+def tilted_slack(power: int, m: float, v: float, C: float) -> Entries:
+    """Return ln Z = ln ∫ N(f; m, v) t(f) df and its derivatives, as the rows of ``base.Moments``."""
     s = math.sqrt(v)
     a = (1.0 - m) / s
     if power == 1:
@@ -88,10 +93,8 @@ def tilted_slack(
 
 
 @compiled
-def expected_slack(
-    power: int, m: float, v: float, C: float
-) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Return E[-C l_p(f)] under N(f; m, v) and its derivatives, as the rows of ``likelihoods.Moments``."""
+def expected_slack(power: int, m: float, v: float, C: float) -> Entries:
+    """Return E[-C l_p(f)] under N(f; m, v) and its derivatives, as the rows of ``base.Moments``."""
     s = math.sqrt(v)
     z = (1.0 - m) / s
     log_upper, mean, _, _, _ = half_line(-z)  # Φ(z)/φ(z), and the mean of s⁻¹(1-f) where it is positive
@@ -112,3 +115,21 @@ def expected_slack(
         )
     loss = 0.5 * v * (upper + z * upper * mean)  # ½E[(1-f)₊²] = ½v[Φ(z) + z(zΦ(z) + φ(z))]
     return -C * loss, C * violation, C * v * upper, 1.0, C * phi / s, C * z * phi / v, -loss, violation, -upper
+
+
+@compiled
+def slack_entries(power: int, m: float, v: float, C: float, w: float, tilted: bool) -> Entries:
+    """Return the entries for exp[-C w l_p(f)]; derivatives in C follow from those in Cw."""
+    value, slope, shrink, keep, third, fourth, value_c, slope_c, curvature_c = (
+        tilted_slack(power, m, v, C * w) if tilted else expected_slack(power, m, v, C * w)
+    )
+    return value, slope, shrink, keep, third, fourth, w * value_c, w * slope_c, w * curvature_c
+
+
+@compiled
+def fill_slack(power: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
+    """Fill the rows of ``out`` with the entries at the margins f."""
+    for i in range(len(f)):
+        entries = slack_entries(power, f[i], v[i], C, weights[i], tilted)
+        for k in range(9):
+            out[k, i] = entries[k]

@@ -1,0 +1,33 @@
+"""Likelihoods of a label given the latent value: the slacks of SVMs, and those of Gaussian process classifiers."""
+
+from marginwise.errors import choose
+from marginwise.likelihoods.base import Likelihood, Moments, WeightedLikelihood
+from marginwise.likelihoods.classifiers import Logistic, Normalised, Probit
+from marginwise.likelihoods.slack import LINEAR, QUADRATIC, SLACKS, Slack, as_slack
+
+__all__ = [
+    "LIKELIHOODS",
+    "LINEAR",
+    "QUADRATIC",
+    "SLACKS",
+    "Likelihood",
+    "Logistic",
+    "Moments",
+    "Normalised",
+    "Probit",
+    "Slack",
+    "WeightedLikelihood",
+    "as_likelihood",
+    "as_slack",
+]
+
+#: The likelihoods that have a name, one that strings stand for.
+LIKELIHOODS: dict[str, Likelihood] = {
+    likelihood.name: likelihood
+    for likelihood in (*SLACKS.values(), *map(Normalised, SLACKS.values()), Probit(), Logistic())
+}
+
+
+def as_likelihood(likelihood: Likelihood | str, argument: str = "likelihood") -> Likelihood:
+    """Return the likelihood of this name, or the likelihood itself; ``argument`` is what messages call it."""
+    return likelihood if isinstance(likelihood, Likelihood) else LIKELIHOODS[choose(argument, likelihood, LIKELIHOODS)]

@@ -1,0 +1,133 @@
+"""What a likelihood of a label given the latent value is, and what approximations of the posterior ask of it.
+
+A likelihood is a function t(f; C) of the margin f = yθ. All that is asked of it is, under a normal density N(m, v), the
+logarithm of Z = E[t^w] or the mean E[w ln t], and derivatives: see :class:`Moments`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+class Moments(NamedTuple):
+    """A function L(m, v) of a likelihood and of N(m, v) with its derivatives, one entry for each point.
+
+    L is ln Z (``tilted``) or E[w ln t] (``expected``). Derivatives with respect to v follow from those with respect
+    to m: ∂Z/∂v = ½∂²Z/∂m², ∂E/∂v = ½∂²E/∂m².
+    """
+
+    value: Vector  # L
+    slope: Vector  # ∂L/∂m; the mean of the tilted density is m + v·slope
+    shrink: Vector  # -v ∂²L/∂m²
+    keep: Vector  # variance of the density in units of v, without cancellation: tilted 1 - shrink, otherwise 1
+    third: Vector  # ∂³L/∂m³
+    fourth: Vector  # ∂⁴L/∂m⁴
+    value_c: Vector  # ∂L/∂C
+    slope_c: Vector  # ∂²L/∂m∂C
+    curvature_c: Vector  # ∂³L/∂m²∂C
+
+
+class Likelihood(ABC):
+    """A likelihood as a function t(f; C) of the margin, apart from any data. One that has settings is equal to
+    another with the same ones.
+
+    Attributes
+    ----------
+    name : str
+        The name in messages and, if it is one of ``LIKELIHOODS``, wherever a string is taken.
+    has_penalty : bool
+        Whether it depends on C. Where it does not, moments ignore C and searches keep it.
+    """
+
+    name: str
+    has_penalty: bool = True
+
+    @abstractmethod
+    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return ln ∫ N(z; f_i, v_i) t(z; C)^w_i dz and its derivatives in the mean margins f and in C."""
+
+    @abstractmethod
+    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return ∫ N(z; f_i, v_i) w_i ln t(z; C) dz and its derivatives."""
+
+    def log_kappa(self, C: float) -> float:
+        """Return ln κ(C), a constant factor that the moments leave out; 0 for what is normalised as it is."""
+        return 0.0
+
+    def log_kappa_derivative(self, C: float) -> float:
+        """Return d ln κ / dC."""
+        return 0.0
+
+    def weighted(self, C: float, weights: Vector) -> WeightedLikelihood:
+        """Return the likelihood κ(C)^w t(f; C)^w of examples with these weights."""
+        return WeightedLikelihood(self, C, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedLikelihood:
+    """The likelihood κ(C)^w t(f; C)^w of the labels of some examples; build one with :meth:`Likelihood.weighted`.
+
+    Attributes
+    ----------
+    likelihood : Likelihood
+        The function t.
+    C : float
+        Slack penalty.
+    weights : array of shape (n,)
+        Weight 2 is the same as the point given twice.
+    blur : array of shape (n,) or None
+        Variances b_i: the likelihood of a latent value a_i is ∫ N(θ; a_i, b_i) t(y_iθ)^w_i dθ. None is no blur.
+    """
+
+    likelihood: Likelihood
+    C: float
+    weights: Vector
+    blur: Vector | None = None
+
+    @property
+    def log_kappa(self) -> float:
+        """ln κ(C) of eq. (lh), which the moments leave out."""
+        return self.likelihood.log_kappa(self.C)
+
+    @property
+    def log_kappa_c(self) -> float:
+        """d ln κ / dC."""
+        return self.likelihood.log_kappa_derivative(self.C)
+
+    def tilted(self, m: Vector, v: Vector, y: Vector) -> Moments:
+        """Return ln ∫ N(θ; m_i, v_i) t(y_iθ)^w_i dθ and its derivatives."""
+        whole = v if self.blur is None else v + self.blur
+        moments = _in_latent_values(self.likelihood.tilted(y * m, whole, self.C, self.weights), y)
+        if self.blur is None:
+            return moments
+        # shrink = -v ∂²ln Z/∂m² and keep = 1 - shrink are in units of the cavity's own variance.
+        own = v / whole
+        return moments._replace(shrink=moments.shrink * own, keep=moments.keep + moments.shrink * (1.0 - own))
+
+    def expected(self, m: Vector, v: Vector, y: Vector) -> Moments:
+        """Return ∫ N(θ; m_i, v_i) w_i ln t(y_iθ) dθ and its derivatives."""
+        return _in_latent_values(self.likelihood.expected(y * m, v, self.C, self.weights), y)
+
+    def unweighted(self, n: int) -> WeightedLikelihood:
+        """Return the same likelihood for ``n`` other points of weight one."""
+        return replace(self, weights=np.ones(n), blur=None)
+
+    def with_weight_one(self) -> WeightedLikelihood:
+        """Return the same likelihood for the same points, each counted once."""
+        return replace(self, weights=np.ones_like(self.weights))
+
+    def blurred(self, blur: Vector | None) -> WeightedLikelihood:
+        """Return the same likelihood blurred by these variances."""
+        return replace(self, blur=blur)
+
+
+def _in_latent_values(moments: Moments, y: Vector) -> Moments:
+    """Return moments in latent values from those in margins: odd derivatives change sign with the label."""
+    return moments._replace(slope=y * moments.slope, third=y * moments.third, slope_c=y * moments.slope_c)

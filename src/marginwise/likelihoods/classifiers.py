@@ -1,0 +1,72 @@
+"""Likelihoods of Gaussian process classifiers, and those of slacks divided by their sum over the two labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.likelihoods.base import Likelihood, Moments
+from marginwise.likelihoods.quadrature import LOGISTIC, PROBIT, fill_by_quadrature
+from marginwise.likelihoods.slack import LINEAR, Slack
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Probit(Likelihood):
+    """Φ(f), the normal distribution function: normal noise on the latent value."""
+
+    name = "probit"
+    has_penalty = False
+
+    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return ln Z and its derivatives: in closed form for weight one, else by quadrature."""
+        return _moments(PROBIT, f, v, 1.0, weights, True)
+
+    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return E[w ln t] and its derivatives."""
+        return _moments(PROBIT, f, v, 1.0, weights, False)
+
+
+@dataclass(frozen=True)
+class Logistic(Likelihood):
+    """1/(1 + e^{-f})."""
+
+    name = "logistic"
+    has_penalty = False
+
+    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return ln Z and its derivatives."""
+        return _moments(LOGISTIC, f, v, 1.0, weights, True)
+
+    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return E[w ln t] and its derivatives."""
+        return _moments(LOGISTIC, f, v, 1.0, weights, False)
+
+
+@dataclass(frozen=True)
+class Normalised(Likelihood):
+    """t(f)/[t(f) + t(-f)] with t(f) = exp[-C l_p(f)]: the likelihood of a slack, divided by its sum over the labels."""
+
+    slack: Slack = LINEAR
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the slack, with a prefix."""
+        return f"normalised-{self.slack.name}"
+
+    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return ln Z and its derivatives."""
+        return _moments(self.slack.power, f, v, C, weights, True)
+
+    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+        """Return E[w ln t] and its derivatives."""
+        return _moments(self.slack.power, f, v, C, weights, False)
+
+
+def _moments(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool) -> Moments:
+    out = np.empty((9, len(f)))
+    fill_by_quadrature(kind, f, v, C, weights, tilted, out)
+    return Moments(*out)

@@ -16,6 +16,7 @@ LAYERS = [
     "_jit",
     "_memory",
     "_interrupts",
+    "_processes",
     "hyperparameters",
     "priors",
     "slack",

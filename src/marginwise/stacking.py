@@ -21,6 +21,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from marginwise._processes import outcomes
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
@@ -136,12 +137,14 @@ def climb(
     many = part is not problem
     order = tuple(spreads)[:: -1 if many else 1] if problem.X.shape[1] > 1 else ()
     rungs, columns = [0.0], []
-    with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    with parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
 
         def judge(numbers: range, starts: list[_Judged], under: Prior | None) -> list[_Judged]:
-            results = parallel(delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k]) for k in numbers)
+            jobs = [delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k]) for k in numbers]
+            results = list(outcomes(parallel, jobs))
             count(len(numbers))
-            return list(results)
+            return results
 
         columns.append(_column(judge(range(n_folds), found[0], None)))
         for spread in order:
@@ -263,6 +266,7 @@ def _fold(inside: Problem, outside: Problem, criterion: Criterion, prior: Prior 
                 max_evaluations=_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS],
                 random_state=0,
                 progress=False,
+                on_interrupt="raise",
             )
             hyperparameters, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
         posterior = site_posterior(inside, hyperparameters, criterion.slack, with_gradient=False)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import hold_interrupts
 from marginwise.criteria import Criterion, as_criterion
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
@@ -91,8 +92,11 @@ def tune(
     progress: bool | None = None,
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
+    on_interrupt: Literal["keep", "raise"] = "keep",
 ) -> Tuning:
     """Move the hyperparameters until the criterion stops improving.
+
+    Ctrl-C ends all searches and returns the best so far, with a status that says so.
 
     Parameters
     ----------
@@ -136,6 +140,8 @@ def tune(
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional
         Inducing inputs, kept where they are: the Gram matrix is then of low rank, for tables with many rows.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does: "keep" returns the best so far, "raise" is a KeyboardInterrupt as elsewhere.
     """
     problem = as_problem(X, y, sample_weight, inducing)
     chosen = as_criterion(criterion, slack)
@@ -146,13 +152,14 @@ def tune(
         objective=Objective(chosen, problem, _space(chosen, _start(start, problem, isotropic, prior)), prior),
         search=as_search(search),
         seed=_entropy(random_state, directory),
-        limits=Limits(max_evaluations, max_seconds),
+        limits=Limits(max_evaluations, max_seconds, keep=_keeps(on_interrupt)),
         held_out=_held_out(problem, chosen.slack, {VALIDATION: validation, "test": test}, patience),
         callbacks=tuple(callbacks),
         directory=directory,
     )
     tasks = [first, *(_restart(first, number) for number in range(1, 1 + restarts))]
-    with progress_bar(progress, chosen.name, n_runs=len(tasks), max_evaluations=max_evaluations) as bar:
+    shown = progress_bar(progress, chosen.name, n_runs=len(tasks), max_evaluations=max_evaluations)
+    with hold_interrupts(), shown as bar:
         runs = run_all(tasks, n_jobs, bar)
     best = best_run(runs, by=first.held_out.stops)
     return Tuning(best.hyperparameters, best.value, best.trace, overall_status(runs, best), tuple(runs))
@@ -173,7 +180,7 @@ def ladder(
 
     The first search is for one length scale, whether or not 0 is among ``spreads``; the others begin at its
     result. The criterion cannot choose among the rungs, since it only improves with more freedom: that takes
-    held-out data.
+    held-out data. Ctrl-C is a KeyboardInterrupt; with a checkpoint the same call goes on.
 
     Parameters
     ----------
@@ -188,6 +195,7 @@ def ladder(
         Any other argument of :func:`tune`. Restarts are made for the first search only.
     """
     base = Prior() if prior is None else prior
+    options = {"on_interrupt": "raise", **options}
     wrong = [s for s in spreads if not s >= 0]
     if wrong:
         raise InvalidInputError("spreads", wrong[0], "standard deviations, 0 for one length scale")
@@ -275,6 +283,10 @@ def _held_out(problem: Problem, slack: Slack, sets: dict[str, LabelledData | Non
                 name, f"{held.X.shape[1]} columns", f"{problem.X.shape[1]} columns, as many as X has"
             )
     return HeldOut(problem, slack, checked, patience)
+
+
+def _keeps(on_interrupt: str) -> bool:
+    return choose("on_interrupt", on_interrupt, ("keep", "raise")) == "keep"
 
 
 def _directory(checkpoint: str | Path) -> Path:

@@ -10,11 +10,11 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any, NoReturn
+from typing import Any
 
 from marginwise._interrupts import answer_interrupts
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
@@ -62,10 +62,6 @@ examples:
 'marginwise COMMAND --help' tells more. Exit codes: 0 well, 1 failure, 2 mistake in the call or the data, 130 Ctrl-C."""
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C. Searches take a KeyboardInterrupt as a wish to end with the best so far; a command ends."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -76,14 +72,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = f"marginwise {command}" if command in _COMMANDS else "marginwise"
     try:
         # A study answers Ctrl-C itself: it keeps what is finished.
-        with nullcontext() if command == "study" else _prompt_interrupts():
+        with nullcontext() if command == "study" else answer_interrupts(signal.default_int_handler):
             arguments = _parser(command).parse_args(words)
             code: int = arguments.run(arguments)
             sys.stdout.flush()
             return code
     except SystemExit as end:  # argparse: after --help, --version or a mistake
         return end.code if isinstance(end.code, int) else FAILURE
-    except (KeyboardInterrupt, _Interrupted):
+    except KeyboardInterrupt:
         return _say(f"{name}: interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Python flushes standard output once more at its end, which must not complain again.
@@ -134,14 +130,3 @@ def _in_words(mistake: InvalidInputError) -> str:
 def _say(message: str, code: int) -> int:
     sys.stderr.write(" ".join(message.split()) + "\n")
     return code
-
-
-@contextmanager
-def _prompt_interrupts() -> Iterator[None]:
-    """Let Ctrl-C end the command wherever it is, also within a search."""
-
-    def interrupt(number: int, frame: object) -> NoReturn:
-        raise _Interrupted
-
-    with answer_interrupts(interrupt):
-        yield

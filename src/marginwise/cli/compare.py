@@ -55,13 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     table = read_table(arguments)
     require_classes(table)
 
-    from marginwise.cli.workers import start_workers
     from marginwise.comparison import contestants, run_parts, scores, splits
     from marginwise.search.progress import counter
 
     methods = contestants(arguments.criteria, arguments.peers, arguments.seed)
     rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
-    start_workers(arguments.jobs)
     parts = []
     with counter(False if arguments.quiet else None, "fits", len(methods) * len(rows)) as count:
         for part in run_parts(table.X, table.y, methods, rows, arguments.jobs):

@@ -67,7 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
     require_classes(table)
 
     from marginwise.cli.summary import summarise
-    from marginwise.cli.workers import start_workers
     from marginwise.criteria import as_criterion
     from marginwise.estimators import TunedSVC
     from marginwise.search.progress import progress_default
@@ -82,7 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
     )
-    start_workers(arguments.jobs)
     show = False if arguments.quiet else None
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, progress_default(show):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from marginwise._processes import leave_no_processes, outcomes
 from marginwise.criteria import Criterion
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
@@ -71,13 +72,21 @@ def fit_all(
 ) -> list[BinaryModel]:
     """Return the model of each problem, tuned on its sample, which may be the problem itself.
 
-    With several problems, each is one job on one thread, whatever ``n_jobs``.
+    With several problems, each is one job on one thread, whatever ``n_jobs``. Ctrl-C leaves no process behind.
     """
+    with leave_no_processes(n_jobs):
+        return _fit_each(problems, samples, recipe, n_jobs)
+
+
+def _fit_each(
+    problems: Sequence[Problem], samples: Sequence[Problem], recipe: Recipe, n_jobs: int | None
+) -> list[BinaryModel]:
     if len(problems) == 1:
         with threadpool_limits(1 if problems[0].n < _FEW_ROWS else None, user_api="blas"):
             return [_fit(problems[0], samples[0], recipe, n_jobs)]
     pairs = zip(problems, samples, strict=True)
-    models = Parallel(n_jobs=n_jobs)(delayed(_fit_alone)(*pair, recipe) for pair in pairs)
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    models = list(outcomes(parallel, [delayed(_fit_alone)(*pair, recipe) for pair in pairs]))
     # Jobs elsewhere return copies of the inputs, which are the same for all.
     shared = problems[0].X if models[0].svm_points is None else samples[0].X
     return [replace(model, X=shared) for model in models]

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginwise import kernel
 from marginwise.estimators._classes import check_table
-from marginwise.estimators._stored import StoredEstimator
+from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
 from marginwise.slack import as_slack
@@ -82,7 +82,17 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginSVC:
-        """Train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
+        """Train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
+
+        Ctrl-C leaves the estimator as it was.
+        """
+        with as_before_unless_done(self):
+            self._fit(X, y, sample_weight)
+        for solution in self.solutions_:
+            solution.status.warn()
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         slack = as_slack(self.slack)
         self.hyperparameters_ = Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
         table = check_table(self, X, y, sample_weight, self.class_weight)
@@ -90,14 +100,11 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         fits = 8 * len(table.X) ** 2 <= MAX_MEMORY
         gram = problems[0].gram(self.hyperparameters_) if fits else None
         self.solutions_ = [solve_problem(problem, self.hyperparameters_, slack, gram=gram) for problem in problems]
-        for solution in self.solutions_:
-            solution.status.warn()
         signed = np.array([p.y * s.alpha for p, s in zip(problems, self.solutions_, strict=True)])
         self.classes_ = table.classes
         self.support_ = np.flatnonzero(signed.any(axis=0))
         self.support_vectors_ = table.X[self.support_]
         self.dual_coef_ = signed[:, self.support_]
-        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return the latent function θ*(x), shape (n,) for two classes and (n, n_classes) for more."""

@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from marginwise._interrupts import hold_interrupts
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning
 from marginwise.estimators._binary import BinaryModel
@@ -25,7 +26,7 @@ from marginwise.estimators._fitting import Recipe, fit_all, model_at
 from marginwise.estimators._parameters import check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._scaling import Scaling
-from marginwise.estimators._stored import StoredEstimator
+from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.lowrank import as_blocks
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -152,9 +153,19 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedSVC:
-        """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
+        """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
+
+        Ctrl-C is a KeyboardInterrupt, and leaves the estimator as it was.
+        """
+        with as_before_unless_done(self):
+            self._fit(X, y, sample_weight)
+        for message in sorted({message for model in self.models_ for message in model.warnings}):
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_parameters(self)
         check_scale(self.rank, self.subset)
         criterion = as_criterion(self.criterion, self.slack)
@@ -178,6 +189,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
                 "restarts": self.restarts,
                 "max_evaluations": self.max_evaluations,
                 "progress": self.progress,
+                "on_interrupt": "raise",
             },
             Scale(chosen_rank(self.rank, inputs), seed),
         )
@@ -194,9 +206,6 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
             # Callbacks belong to this process, and so do searches that call them.
             self.models_ = fit_all(problems, samples, watched, 1 if callbacks else self.n_jobs)
             self._describe(table.codes, table.weights)
-        for message in sorted({message for model in self.models_ for message in model.warnings}):
-            warnings.warn(message, ConvergenceWarning, stacklevel=3 if hasattr(self, "set_callbacks") else 2)
-        return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
         """Return the checked table, its scaling, and the scaled inputs."""
@@ -260,9 +269,10 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def _each(self, X: Any, function: Callable[[BinaryModel, Array], Array]) -> Array:
         """Return the values of a function of each model, in blocks of rows that bound the memory."""
         check_is_fitted(self)
-        if is_dask(X):
-            return as_blocks(check_dask_inputs(self, X, reset=False)).rows(partial(self._rows, function))
-        return self._rows(function, validate_data(self, X, dtype=np.float64, reset=False))
+        with hold_interrupts():
+            if is_dask(X):
+                return as_blocks(check_dask_inputs(self, X, reset=False)).rows(partial(self._rows, function))
+            return self._rows(function, validate_data(self, X, dtype=np.float64, reset=False))
 
     def _rows(self, function: Callable[[BinaryModel, Array], Array], X: Array) -> Array:
         inputs = self._scaling(X)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise import kernel
+from marginwise._interrupts import safe_point
 from marginwise.errors import NotConvergedError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.contract import Posterior
@@ -56,6 +57,7 @@ class GaussianPredictor:
         mean, explained = np.empty(len(X)), np.empty(len(X))
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
+            safe_point()
             rows = slice(start, start + step)
             k = kernel.cross_gram(X[rows], self.points, self.hyperparameters)
             mean[rows] = k @ self.coefficients

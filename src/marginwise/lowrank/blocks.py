@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from marginwise._interrupts import safe_point
+
 Array = npt.NDArray[np.float64]
 
 #: A function of a block, of what is the same for all blocks, and of the block's part of each column.
@@ -76,6 +78,7 @@ class MemoryBlocks(Blocks):
         def task(number: int) -> Any:
             return function(self.blocks[number], *shared, *parts[number])
 
+        safe_point()
         parts = self.parts(columns)
         threads = min(blas_threads(), len(self.blocks))
         if threads == 1:

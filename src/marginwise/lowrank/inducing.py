@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
+from marginwise._interrupts import safe_point
 from marginwise._jit import compiled
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.lowrank.blocks import as_blocks
@@ -76,6 +77,7 @@ def _centres(X: Array, hyperparameters: Hyperparameters, number: int, rng: np.ra
     if len(starts) < number:
         return some[starts]
     for _ in range(_ROUNDS):
+        safe_point()
         nearest = _nearest(points, centres)
         counts = np.bincount(nearest, minlength=len(centres))
         sums = np.column_stack([np.bincount(nearest, column, minlength=len(centres)) for column in points.T])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import answered, safe_point
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.search.checkpoint import Checkpoint, to_point
@@ -28,11 +29,15 @@ Callback = Callable[[Record], bool | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so."""
+    """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so.
+
+    ``keep`` says whether Ctrl-C ends it with the best so far; otherwise a KeyboardInterrupt goes through.
+    """
 
     max_evaluations: int | None = None
     max_seconds: float | None = None
     stop: Callable[[], bool] | None = None
+    keep: bool = True
 
     def __post_init__(self) -> None:
         for name in ("max_evaluations", "max_seconds"):
@@ -106,10 +111,14 @@ def drive(
     status = None
     try:
         while status is None:
+            safe_point()
             status = limits.reached(len(loop.trace), loop.seconds)
             if status is None:
                 status = loop.advance()
     except KeyboardInterrupt:
+        if not limits.keep:
+            raise
+        answered()
         status = INTERRUPTED
     return loop.result(status)
 

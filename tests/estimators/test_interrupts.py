@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments of fit, cross_val_score and predict: always a KeyboardInterrupt, soon, and nothing is left."""
+"""Ctrl-C at random moments of fit, cross_val_score and predict: a KeyboardInterrupt, soon, and nothing is left."""
 
 from __future__ import annotations
 

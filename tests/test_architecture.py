@@ -21,6 +21,7 @@ LAYERS = [
     "slack",
     "kernel",
     "lowrank",
+    "examples",
     "problem",
     "svm",
     "inference",

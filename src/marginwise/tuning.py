@@ -91,6 +91,7 @@ def tune(
     progress: bool | None = None,
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
+    examples: npt.ArrayLike | None = None,
 ) -> Tuning:
     """Move the hyperparameters until the criterion stops improving.
 
@@ -136,8 +137,12 @@ def tune(
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional
         Inducing inputs, kept where they are: the Gram matrix is then of low rank, for tables with many rows.
+    examples : array-like, optional
+        Number of examples in each row, for criteria that leave one out at a time. By default whole weights and rows
+        given several times count as repetitions where inputs that repeat carry both labels, and otherwise equal rows
+        are one example, left out whole.
     """
-    problem = as_problem(X, y, sample_weight, inducing)
+    problem = as_problem(X, y, sample_weight, inducing, examples)
     chosen = as_criterion(criterion, slack)
     if restarts < 0:
         raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")

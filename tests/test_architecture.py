@@ -22,6 +22,7 @@ LAYERS = [
     "slack",
     "kernel",
     "lowrank",
+    "examples",
     "problem",
     "svm",
     "inference",

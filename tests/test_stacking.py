@@ -11,7 +11,7 @@ from marginwise import stacking
 from marginwise.criteria import as_criterion
 from marginwise.priors import Prior
 from marginwise.problem import as_problem
-from marginwise.stacking import climb, fold_weights, stacking_weights
+from marginwise.stacking import climb, stacking_weights
 
 
 def test_weights_maximise_the_penalised_likelihood(rng):
@@ -34,25 +34,6 @@ def test_weights_go_to_the_better_model():
     weights = stacking_weights(probabilities, np.ones(1000))
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] > 0.99
-
-
-def test_folds_are_balanced_in_size_and_labels(rng):
-    y = np.where(np.arange(103) < 30, 1.0, -1.0)
-    dealt = fold_weights(y, np.ones(103), 4, rng)
-    np.testing.assert_array_equal(np.sort(dealt, axis=1)[:, :3], 0.0)
-    np.testing.assert_array_equal(dealt.sum(axis=1), 1.0)
-    assert np.ptp(dealt.sum(axis=0)) <= 1
-    assert np.ptp(dealt[y > 0].sum(axis=0)) <= 1
-
-
-def test_repetitions_are_dealt_out_one_by_one_and_other_rows_whole(rng):
-    y = np.array([1.0, 1.0, -1.0, -1.0])
-    repeated = fold_weights(y, np.array([8.0, 1.0, 3.0, 3.0]), 3, rng)
-    np.testing.assert_array_equal(repeated.sum(axis=1), [8.0, 1.0, 3.0, 3.0])
-    assert np.ptp(repeated[:2].sum(axis=0)) <= 1
-    assert repeated[0].min() >= 2
-    whole = fold_weights(y, np.array([8.5, 1.0, 3.0, 3.0]), 2, rng)
-    np.testing.assert_array_equal(np.sort(whole, axis=1), [[0, 8.5], [0, 1], [0, 3], [0, 3]])
 
 
 def test_few_relevant_inputs_give_freedom_and_many_do_not():

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from marginwise._processes import outcomes
 from marginwise.criteria import Criterion
+from marginwise.examples import deal
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.priors import Prior
@@ -117,6 +118,7 @@ def climb(
         isotropic=True,
         sample_weight=part.weights,
         inducing=part.inducing,
+        examples=part.counted,
         n_jobs=n_jobs,
         random_state=seed,
         **options,
@@ -190,32 +192,19 @@ def stacking_weights(probabilities: Array, example_weights: Array, *, n_iteratio
     return weights
 
 
-def fold_weights(y: Array, weights: Array, n_folds: int, rng: np.random.Generator) -> Array:
-    """Return the weight of each example in each fold, shape (n, n_folds), both labels spread evenly.
-
-    Where all weights are whole numbers the repetitions of a row are dealt out one by one, otherwise each row whole.
-    """
-    counts = weights.astype(int) if _whole(weights) else np.ones(len(y), dtype=int)
-    dealt = np.zeros((len(y), n_folds))
-    first = 0
-    for label in (-1.0, 1.0):
-        rows = np.flatnonzero(y == label)
-        rows = rng.permutation(np.repeat(rows, counts[rows]))
-        np.add.at(dealt, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
-        first += len(rows)
-    return dealt * (weights / counts)[:, None]
-
-
 @dataclass(frozen=True, eq=False)
 class _Folds:
-    """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table."""
+    """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table.
+
+    ``dealt`` is how many examples of each row are in each fold.
+    """
 
     problem: Problem
     dealt: Array
 
     @classmethod
     def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Folds:
-        return cls(problem, fold_weights(problem.y, problem.weights, n_folds, rng))
+        return cls(problem, deal(problem.y, problem.counted, n_folds, rng))
 
     @cached_property
     def rows(self) -> list[Indices]:
@@ -225,13 +214,15 @@ class _Folds:
     @cached_property
     def weights(self) -> Array:
         """Weights in the long table."""
-        return np.concatenate([self.dealt[rows, k] for k, rows in enumerate(self.rows)])
+        dealt = self.dealt * self.problem.left_out[:, None]
+        return np.concatenate([dealt[rows, k] for k, rows in enumerate(self.rows)])
 
     def parts(self, k: int, seed: int) -> tuple[Problem, Problem]:
         """Return the problem without fold k, or a part of it, and the examples of fold k."""
-        rest = self.problem.weights - self.dealt[:, k]
+        rest = self.problem.counted - self.dealt[:, k]
         rows = np.flatnonzero(rest > 0.0)
-        inside = replace(self.problem.subset(rows), weights=rest[rows])
+        inside = self.problem.subset(rows)
+        inside = replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
         return _part(inside, _FOLD_ROWS, np.random.default_rng([seed, k])), self.problem.subset(self.rows[k])
 
     def gain(self, first: list[_Judged], before: Array) -> float:
@@ -263,6 +254,7 @@ def _fold(inside: Problem, outside: Problem, criterion: Criterion, prior: Prior 
                 isotropic=False,
                 sample_weight=inside.weights,
                 inducing=inside.inducing,
+                examples=inside.counted,
                 max_evaluations=_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS],
                 random_state=0,
                 progress=False,
@@ -295,6 +287,7 @@ def _last_search(
         isotropic=spread == 0,
         sample_weight=problem.weights,
         inducing=problem.inducing,
+        examples=problem.counted,
         random_state=0,
         **options,
     )
@@ -334,9 +327,4 @@ def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
 
 def _rarer_label(problem: Problem) -> int:
     """Return how often the rarer label can be dealt out."""
-    counts = problem.weights if _whole(problem.weights) else np.ones(problem.n)
-    return int(min(counts[problem.y > 0].sum(), counts[problem.y < 0].sum()))
-
-
-def _whole(weights: Array) -> bool:
-    return bool((weights == np.round(weights)).all())
+    return int(min(problem.counted[problem.y > 0].sum(), problem.counted[problem.y < 0].sum()))

@@ -93,6 +93,7 @@ def tune(
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
     on_interrupt: Literal["keep", "raise"] = "keep",
+    examples: npt.ArrayLike | None = None,
 ) -> Tuning:
     """Move the hyperparameters until the criterion stops improving.
 
@@ -142,8 +143,12 @@ def tune(
         Inducing inputs, kept where they are: the Gram matrix is then of low rank, for tables with many rows.
     on_interrupt : {"keep", "raise"}
         What Ctrl-C does: "keep" returns the best so far, "raise" is a KeyboardInterrupt as elsewhere.
+    examples : array-like, optional
+        Number of examples in each row, for criteria that leave one out at a time. By default whole weights and rows
+        given several times count as repetitions where inputs that repeat carry both labels, and otherwise equal rows
+        are one example, left out whole.
     """
-    problem = as_problem(X, y, sample_weight, inducing)
+    problem = as_problem(X, y, sample_weight, inducing, examples)
     chosen = as_criterion(criterion, slack)
     if restarts < 0:
         raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")

@@ -1,12 +1,14 @@
 """k-fold cross-validation of the SVM: its error, and the log-loss of its normalised probabilities.
 
+Examples are dealt out to the folds: equal rows are in one fold if they are one example, and otherwise spread over them.
+
 The log-loss takes Q(y|θ) = t(yθ)/[t(θ) + t(-θ)], t(z) = exp[-C l_p(z)], the likelihood of eq. (lh) normalised
 over the two labels, at the latent value of the SVM trained without the fold.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from marginwise.criteria.training import (
     wrong,
 )
 from marginwise.errors import InvalidInputError
+from marginwise.examples import deal
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem, merge_repeated
 from marginwise.slack import Slack
@@ -49,9 +52,7 @@ class _Folded(Criterion):
         self.folds, self.seed = int(folds), seed
 
     def _validate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any) -> _Validation:
-        return _validate(
-            problem, hyperparameters, self.slack, stratified_folds(problem.y, self.folds, self.seed), state
-        )
+        return _validate(*dealt_out(problem.distinct, self.folds, self.seed), hyperparameters, self.slack, state)
 
 
 class CrossValidationError(_Folded):
@@ -67,6 +68,7 @@ class CrossValidationError(_Folded):
     ) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
         validation = self._validate(problem, hyperparameters, state)
+        problem = validation.problem
         error = float(problem.weights @ wrong(problem.y * validation.latent)) / float(problem.weights.sum())
         return Evaluation(error, None, validation.status, validation.state)
 
@@ -83,6 +85,7 @@ class CrossValidationLogLoss(_Folded):
     ) -> Evaluation:
         """Return the log-loss and its gradient."""
         validation = self._validate(problem, hyperparameters, state)
+        problem = validation.problem
         C, share = hyperparameters.C, problem.weights / float(problem.weights.sum())
         margin = problem.y * validation.latent
         excess = C * (self.slack.loss(margin) - self.slack.loss(-margin))  # ln t(-z) - ln t(z)
@@ -145,15 +148,23 @@ def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
 
     There are never more folds than rows, so that none is empty.
     """
-    rng = np.random.default_rng(seed)
-    order = np.concatenate([rng.permutation(np.flatnonzero(y == label)) for label in (-1.0, 1.0)])
-    fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = np.arange(len(y)) % min(folds, len(y))
-    return fold
+    dealt = deal(y, np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
+    return dealt.argmax(axis=1)
+
+
+def dealt_out(problem: Problem, folds: int, seed: int) -> tuple[Problem, Indices]:
+    """Return the problem with a row for each fold that examples of a row are in, and these folds."""
+    number = min(folds, int(problem.counted.sum()))
+    dealt = deal(problem.y, problem.counted, number, np.random.default_rng(seed))
+    rows, fold = np.nonzero(dealt)
+    if len(rows) == problem.n:
+        return problem, fold
+    part, examples = problem.subset(rows), dealt[rows, fold]
+    return replace(part, weights=part.left_out * examples, examples=examples), fold
 
 
 def _validate(
-    problem: Problem, hyperparameters: Hyperparameters, slack: Slack, fold: Indices, state: Any
+    problem: Problem, fold: Indices, hyperparameters: Hyperparameters, slack: Slack, state: Any
 ) -> _Validation:
     """Train without each fold in turn, from the last solution without it, or else from that on all rows."""
     k = int(fold.max()) + 1

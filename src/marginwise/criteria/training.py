@@ -65,11 +65,6 @@ class Trained:
         return self.problem.y * self.solution.latent
 
     @cached_property
-    def left_out(self) -> Array:
-        """The part of each row that leaving one example out removes: one copy, or all of a smaller weight."""
-        return np.minimum(1.0, self.problem.weights)
-
-    @cached_property
     def support_gram(self) -> Array:
         """K restricted to the support vectors."""
         return principal_block(self.gram, self.solution.support)

@@ -52,6 +52,8 @@ class Recipe:
         Draws folds and random starts.
     aside : array of bool, shape (n,)
         Rows that searches do not see: their error stops them.
+    svm_weights : array of shape (n,)
+        Weights of the rows in the SVM, which has no probabilities that the importance of the classes could shift.
     options : dict
         Passed on to ``tune``.
     scale : Scale
@@ -63,6 +65,7 @@ class Recipe:
     prior: Prior
     seed: int
     aside: Mask
+    svm_weights: Array
     options: dict[str, Any] = field(default_factory=dict)
     scale: Scale = EXACT
 
@@ -144,7 +147,7 @@ def _climbed(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict
             return stack
         return replace(stack, components=tuple(_polished(rows, recipe, one, options) for one in stack.components))
     freedom = float(recipe.freedom)
-    weights = {"sample_weight": problem.weights, "inducing": problem.inducing}
+    weights = {"sample_weight": problem.weights, "inducing": problem.inducing, "examples": problem.counted}
     common = {**weights, "n_jobs": n_jobs, "random_state": seed, **options}
     tuning = tune(problem.X, problem.y, criterion, prior=prior, isotropic=True, **common)
     if freedom > 0 and problem.X.shape[1] > 1:
@@ -170,6 +173,7 @@ def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict
         isotropic=spread == 0,
         sample_weight=problem.weights,
         inducing=problem.inducing,
+        examples=problem.counted,
         random_state=recipe.seed,
         **{**options, "restarts": 0, "max_evaluations": POLISHING if budget is None else min(budget, POLISHING)},
     )
@@ -224,8 +228,9 @@ def _trained(problem: Problem, rows: Array, recipe: Recipe, component: Component
     if not with_svm:
         return part
     gram = posterior.gaussian.gram if isinstance(posterior.gaussian, LowRankGaussian) else None
-    solution = solve_problem(posterior.problem, h, slack, gram=gram)
-    points, coefficients = expansion(posterior.problem, h, solution, gram)
+    weighted = replace(posterior.problem, weights=recipe.svm_weights)
+    solution = solve_problem(weighted, h, slack, gram=gram)
+    points, coefficients = expansion(weighted, h, solution, gram)
     return part._replace(svm=(solution, coefficients, None if gram is None else points))
 
 
@@ -240,4 +245,4 @@ def _member(component: Component, posterior: GaussianPosterior) -> Member:
 
 def _leave_one_out(posterior: GaussianPosterior) -> Array:
     """Return the probability of each label given all other examples."""
-    return np.exp(leave_one_out(posterior.gaussian, posterior.likelihood, posterior.problem.y).log_probability)
+    return np.exp(leave_one_out(posterior.gaussian, posterior.likelihood, posterior.problem).log_probability)

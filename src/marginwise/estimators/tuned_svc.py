@@ -153,6 +153,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    #: The importance of the classes; models saved before there was one have none.
+    _importance: Array | None = None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
 
@@ -172,18 +175,20 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._scaling, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
+        self._importance = table.importance
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
-        problems = samples = [Problem(inputs, labels, table.weights) for labels in table.labelings]
+        problems = samples = _problems(inputs, table)
         size = chosen_subset(self.subset, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
-            samples = [Problem(self._scaling(drawn.X), labels, drawn.weights) for labels in drawn.labelings]
+            samples = _problems(self._scaling(drawn.X), drawn)
         recipe = Recipe(
             criterion,
             self.freedom,
             Prior() if self.prior is None else self.prior,
             seed,
             aside,
+            table.relative_weights,
             {
                 "search": self.search,
                 "restarts": self.restarts,
@@ -210,11 +215,11 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
         """Return the checked table, its scaling, and the scaled inputs."""
         if is_dask(X):
-            table = check_dask_table(self, X, y, sample_weight, self.class_weight)
+            table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_in_place().counted()
             scaling = scaling_of(table) if self.standardize else Scaling.none(np.zeros((1, table.X.shape[1])))
             return table, scaling, scaled(table.X, scaling)
-        table = check_table(self, X, y, sample_weight, self.class_weight).merged()
-        scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(table.X)
+        table = check_table(self, X, y, sample_weight, self.class_weight).merged().counted()
+        scaling = Scaling.of(table.X, table.weights_in_class) if self.standardize else Scaling.none(table.X)
         return table, scaling, scaling(table.X)
 
     def _describe(self, codes: npt.NDArray[np.intp], weights: Array) -> None:
@@ -226,12 +231,16 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.feature_importances_ = relevance / relevance.sum()
         self.criterion_value_ = first.main.tuning.value
         self.log_evidence_ = first.main.log_evidence
-        held_out = np.column_stack([model.held_out for model in self.models_])
-        probability = self._to_classes(logit(np.maximum(held_out, np.finfo(float).tiny)))
+        probability = self._held_out()
         own = np.maximum(probability[np.arange(len(codes)), codes], np.finfo(float).tiny)
         self.loo_log_loss_ = float(weights @ -np.log(own) / weights.sum())
         wrong = probability.argmax(axis=1) != codes
         self.loo_error_ = min(1.0, float(weights @ wrong / weights.sum()))  # rounding may add up to more
+
+    def _held_out(self) -> Array:
+        """Return the probability of each class for the distinct training examples, from models without them."""
+        held_out = np.column_stack([model.held_out for model in self.models_])
+        return self._to_classes(self._weighted(logit(np.maximum(held_out, np.finfo(float).tiny))))
 
     @property
     def trace_(self) -> Trace:
@@ -245,7 +254,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, columns in the order of ``classes_``."""
-        return self._to_classes(self._each(X, lambda model, rows: model.log_odds(rows, self.predictor)))
+        log_odds = self._each(X, lambda model, rows: model.log_odds(rows, self.predictor))
+        return self._to_classes(log_odds if self.predictor == "svm" else self._weighted(log_odds))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class, the first of equals."""
@@ -258,6 +268,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         The log-odds of the average over the posterior, or the latent function of the SVM.
         """
         values = self._each(X, lambda model, rows: model.decision(rows, self.predictor))
+        values = values if self.predictor == "svm" else self._weighted(values)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
@@ -280,11 +291,30 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         blocks = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         return np.vstack([np.column_stack([function(model, rows) for model in self.models_]) for rows in blocks])
 
+    def _weighted(self, log_odds: Array) -> Array:
+        """Return the log-odds of each two-class problem where classes have the importance that their weights say.
+
+        Probabilities p_k become proportional to c_k p_k (Elkan 2001): training never sees c, and the ratio is exact.
+        """
+        if self._importance is None or np.ptp(self._importance) == 0.0:
+            return log_odds
+        log_c = np.log(self._importance / self._importance.max())
+        if len(self.classes_) == 2:
+            return log_odds + (log_c[1] - log_c[0])
+        with np.errstate(divide="ignore"):  # the largest c is 1
+            others = np.log(-np.expm1(log_c))
+        return log_c + log_expit(log_odds) - np.logaddexp(others, log_c + log_expit(-log_odds))
+
     def _to_classes(self, log_odds: Array) -> Array:
         """Return class probabilities from the log-odds of each two-class problem; several are normalised."""
         if len(self.classes_) == 2:
             return expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
         return softmax(log_expit(log_odds), axis=1)
+
+
+def _problems(inputs: Any, table: ClassificationTable) -> list[Problem]:
+    weights = table.weights_in_class
+    return [Problem(inputs, labels, weights, examples=table.examples) for labels in table.labelings]
 
 
 __all__ = ["BinaryModel", "TunedSVC"]

@@ -54,7 +54,7 @@ class Task:
         problem, space = objective.problem, objective.space
         return {
             "marginwise": version("marginwise"),
-            "data": fingerprint([problem.X, problem.y, problem.weights]),
+            "data": fingerprint([problem.X, problem.y, problem.weights, problem.examples]),
             "criterion": fingerprint(objective.criterion),
             "prior": fingerprint(objective.prior),
             "search": "auto" if self.search is None else fingerprint(self.search),

@@ -17,6 +17,7 @@ LAYERS = [
     "_memory",
     "_interrupts",
     "hyperparameters",
+    "_summary",
     "priors",
     "slack",
     "kernel",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise import kernel
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.lowrank import LowRankGram, as_blocks
@@ -28,6 +29,8 @@ class Problem:
     y: Array
     weights: Array
     inducing: Array | None = None
+
+    __repr__ = summary
 
     @property
     def n(self) -> int:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from marginwise._summary import summary
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
@@ -84,6 +85,8 @@ class Stack:
 
     components: tuple[Component, ...]
     held_out: Array | None
+
+    __repr__ = summary
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
@@ -58,6 +59,9 @@ class Tuning:
     trace: Trace
     status: Status
     restarts: tuple[Run, ...]
+
+    def __repr__(self) -> str:
+        return summary(self, "hyperparameters", "value", "trace", "status")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.problem import Problem
@@ -43,6 +44,9 @@ class Evaluation:
     status: Status = CONVERGED
     state: Any = None
     info: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return summary(self, "value", "gradient", "status", "info")
 
 
 class Criterion(ABC):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.search.checkpoint import Checkpoint, to_point
@@ -77,6 +78,8 @@ class Run:
     status: Status
     start: Hyperparameters
     errors: dict[str, float]
+
+    __repr__ = summary
 
     @property
     def was_interrupted(self) -> bool:

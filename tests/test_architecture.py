@@ -18,6 +18,7 @@ LAYERS = [
     "_interrupts",
     "_processes",
     "hyperparameters",
+    "_summary",
     "priors",
     "slack",
     "kernel",

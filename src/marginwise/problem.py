@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise import kernel
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.examples import count_examples, counts_of
 from marginwise.hyperparameters import Hyperparameters
@@ -32,6 +33,8 @@ class Problem:
     weights: Array
     inducing: Array | None = None
     examples: Array | None = None
+
+    __repr__ = summary
 
     @property
     def n(self) -> int:

@@ -22,6 +22,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from marginwise._processes import outcomes
+from marginwise._summary import summary
 from marginwise.criteria import Criterion
 from marginwise.examples import deal
 from marginwise.hyperparameters import Hyperparameters
@@ -86,6 +87,8 @@ class Stack:
 
     components: tuple[Component, ...]
     held_out: Array | None
+
+    __repr__ = summary
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._interrupts import hold_interrupts
+from marginwise._summary import summary
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
@@ -59,6 +60,9 @@ class Tuning:
     trace: Trace
     status: Status
     restarts: tuple[Run, ...]
+
+    def __repr__(self) -> str:
+        return summary(self, "hyperparameters", "value", "trace", "status")
 
 
 @dataclass(frozen=True)

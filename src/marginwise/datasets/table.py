@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.datasets.encoding import as_labels, encode, require_no_missing
 from marginwise.datasets.libsvm import is_libsvm, read_libsvm
 from marginwise.datasets.parquet import is_parquet, read_parquet
@@ -68,6 +69,8 @@ class Table:
     categories: Mapping[str, tuple[str, ...]]
     columns: tuple[str, ...]
 
+    __repr__ = summary
+
     @property
     def schema(self) -> Schema:
         """What :func:`load_inputs` needs to read a second table in the same way."""
@@ -91,6 +94,8 @@ class Inputs:
     X: Array
     labels: tuple[str, ...] | None
     unused: tuple[str, ...]
+
+    __repr__ = summary
 
 
 def load_table(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import log_expit, logsumexp
 
 from marginwise import kernel
+from marginwise._summary import summary
 from marginwise.estimators._calibration import Calibration
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.likelihoods import slack_likelihood
@@ -51,6 +52,9 @@ class Member:
     inducing: Array | None = None
     coefficients: Array | None = None
     gain: Array | None = None
+
+    def __repr__(self) -> str:
+        return summary(self, "weight", "spread", "log_evidence", "tuning")
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -94,6 +98,9 @@ class BinaryModel:
     warnings: tuple[str, ...]
     svm_points: Array | None = None
     calibration: Calibration | None = None
+
+    def __repr__(self) -> str:
+        return summary(self, "X", "slack", "support", "members")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: posteriors hold n×n matrices, and are there again when they are asked for."""

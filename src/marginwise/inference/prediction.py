@@ -86,7 +86,7 @@ class GaussianPredictor:
         return np.column_stack(columns) + self.likelihood.log_kappa
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GaussianPosterior(Posterior):
     """The posterior as the Gaussian process whose moments at the points X are those of ``gaussian``.
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, log_bounds
 from marginwise.status import CONVERGED, Status
@@ -147,6 +148,8 @@ class Point:
     noise: Vector | None = None
     status: Status = CONVERGED
 
+    __repr__ = summary
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -154,6 +157,8 @@ class Step:
 
     accepted: bool
     rates: Vector | None = None
+
+    __repr__ = summary
 
 
 class Search(ABC, Generic[State]):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._interrupts import answered, safe_point
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.search.checkpoint import Checkpoint, to_point
@@ -82,6 +83,8 @@ class Run:
     status: Status
     start: Hyperparameters
     errors: dict[str, float]
+
+    __repr__ = summary
 
     @property
     def was_interrupted(self) -> bool:

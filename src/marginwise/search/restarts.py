@@ -51,16 +51,16 @@ class Task:
     def settings(self) -> dict[str, Any]:
         """Return all that the run depends on but its budget, to tell whether a checkpoint is its own."""
         objective = self.objective
-        problem, space = objective.problem, objective.space
+        space = objective.space
         return {
             "marginwise": version("marginwise"),
-            "data": fingerprint([problem.X, problem.y, problem.weights, problem.examples]),
+            "data": fingerprint(objective.problem),
             "criterion": fingerprint(objective.criterion),
             "prior": fingerprint(objective.prior),
             "search": "auto" if self.search is None else fingerprint(self.search),
             "start": space.origin.tolist(),
             "bounds": [space.lower.tolist(), space.upper.tolist()],
-            "held-out data": fingerprint({name: [held.X, held.y] for name, held in self.held_out.sets.items()}),
+            "held-out data": fingerprint(self.held_out.sets),
             "patience": self.held_out.patience if self.held_out.stops else None,
             "seed": self.seed,
             "number": self.number,

@@ -169,7 +169,7 @@ def test_numbers_with_the_other_sign_are_no_categories(file: Path, decimal: str)
 
 def test_decimal_is_a_point_or_a_comma(file: Path) -> None:
     file.write_text("a,y\n1,0\n")
-    with pytest.raises(InvalidInputError, match="decimal is ';'; expected one of ',', '.'"):
+    with pytest.raises(InvalidInputError, match=r"decimal is ';'; expected one of ',', '\."):
         load_table(file, decimal=";")
 
 
@@ -182,7 +182,9 @@ def test_the_name_that_was_meant_is_told(file: Path, target: str, meant: str | N
     with pytest.raises(InvalidInputError) as caught:
         load_table(file, target)
     question = f" (did you mean {meant}?)" if meant else ""
-    expected = f"expected one of the columns 'age', 'weight', 'diagnosis'{question}, or a position, because {file} has 3"
+    expected = (
+        f"expected one of the columns 'age', 'weight', 'diagnosis'{question}, or a position, because {file} has 3"
+    )
     assert expected in str(caught.value)
 
 

@@ -101,8 +101,9 @@ def test_quotes_byte_order_mark_blank_lines_and_windows_line_ends(write) -> None
         ("a,b,y\nu,1,0\nv,?,1\n", None, 2),
         ("kind,y\nu,p\nv,q\n", ("kind=u", "kind=v"), 2),
         (",a,y\n1,2,0\n2,3,1\n", ("x1", "a"), 2),
+        ("a,male,y\n1,male,0\n2,female,1\n", ("a", "male=female", "male=male"), 2),
     ],
-    ids=["none", "one row of numbers", "number as a name", "missing below", "words only", "name left empty"],
+    ids=["none", "one row", "number as a name", "missing below", "words only", "name left empty", "name of a value"],
 )
 def test_header_is_recognised(write, text: str, names: tuple[str, ...] | None, n: int) -> None:
     table = load_table(write(text), drop=["b"] if names is None else [])

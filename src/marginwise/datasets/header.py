@@ -29,8 +29,8 @@ def recognise_header(path: Path, rows: Sequence[Sequence[str]], decimal: str, na
     """Return whether the first row holds names; an error where it may as well hold data.
 
     It does if it has one of the ``names`` that are expected, a word above numbers, or words only. It does not if a
-    word of it is found again below, as those of classes are. Otherwise there are weaker signs: two tell names, none
-    tells data, and one leaves it open.
+    word of it is found again below, as those of classes are. Both at once leave it open, unless it has no numbers.
+    Otherwise there are weaker signs: two tell names, none tells data, and one leaves it open.
     """
     first = rows[0]
     if _holds(first, names, decimal):
@@ -39,14 +39,16 @@ def recognise_header(path: Path, rows: Sequence[Sequence[str]], decimal: str, na
     words = [column for column in columns if column.is_word]
     above_numbers = any(column.numbers is not None for column in words)
     recurs = any(column.recurs for column in words)
-    if above_numbers or recurs:
-        if above_numbers and recurs:
-            raise _open(path, first)
-        return above_numbers
+    heads = [column for column in columns if column.head is not None]
+    if above_numbers and not (recurs and heads):
+        return True
+    if recurs and not above_numbers:
+        return False
+    if recurs:
+        raise _open(path, first)
     if len(words) == sum(cell != "" for cell in first):
         return True
     signs = sum(sign(columns) for sign in (_evenly_spaced, _far_away, _whole_above_fractions, _alone, _above_words))
-    heads = [column for column in columns if column.head is not None]
     twice = bool(repeated(column.cell for column in heads))
     if signs == 0 and (not words or twice or any(column.recurs for column in heads)):
         return False

@@ -36,12 +36,17 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "test_fraction": "--test-fraction",
     "max_evaluations": "--max-evaluations",
+    "class_weight": "--class-weight",
     "name": "NAME",
 }
 _SAME_NAME = (
     "target",
     "drop",
     "delimiter",
+    "decimal",
+    "encoding",
+    "header",
+    "keep",
     "freedom",
     "criterion",
     "slack",
@@ -124,7 +129,8 @@ def _in_words(mistake: InvalidInputError) -> str:
     if mistake.argument == "path":
         return f"{mistake.value}: expected {mistake.allowed}"
     name = f"--{mistake.argument}" if mistake.argument in _SAME_NAME else mistake.argument
-    return f"{_OPTIONS.get(name, name)} is {mistake.value!r}; expected {mistake.allowed}"
+    value = "not given" if mistake.value is None else repr(mistake.value)
+    return f"{_OPTIONS.get(name, name)} is {value}; expected {mistake.allowed}"
 
 
 def _say(message: str, code: int) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _PLAIN = str.maketrans({"█": "#", "±": "+-", "²": "^2", **dict.fromkeys(_EIGHTHS.strip(), "")})
@@ -41,3 +42,8 @@ def printable(text: str, encoding: str | None) -> str:
     except UnicodeEncodeError:
         return text.translate(_PLAIN)
     return text
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Write warnings to standard error, one on a line."""
+    sys.stderr.writelines(f"warning: {message}\n" for message in messages)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from toy_methods import SMALL, chance_plan, use_chance
+from toy_study import SMALL, chance_plan, use_chance
 
 from marginwise.study import Plan, open_store, run_study
 

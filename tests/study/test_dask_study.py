@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from toy_methods import SMALL, table
+from toy_study import SMALL, table
 
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.study import Plan, open_store

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from forked_studies import KILLED
-from toy_methods import chance_plan, table
+from toy_study import chance_plan, table
 
 from marginwise.study import open_store
 

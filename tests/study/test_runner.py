@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from toy_methods import SMALL, Chance, Moody, chance_plan, table
+from toy_study import SMALL, Chance, Moody, chance_plan, table
 
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.study import Plan, open_store, runner
-from marginwise.study.methods import METHODS
+from marginwise.study.trial import METHODS
 from marginwise.study.owners import Owner
 from marginwise.study.runner import run_study
 from marginwise.study.store import TrialRow

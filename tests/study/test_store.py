@@ -17,7 +17,7 @@ import pytest
 
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.study import store as store_module
-from marginwise.study.declare import Trial
+from marginwise.study.plan import Trial
 from marginwise.study.owners import Owner
 from marginwise.study.store import TrialRow, open_store
 
@@ -194,7 +194,7 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, t
         import os, signal, sys
         from dataclasses import replace
         from marginwise.study.owners import Owner
-        from marginwise.study.declare import Trial
+        from marginwise.study.plan import Trial
         from marginwise.study.store import open_store
 
         store, owner = open_store(sys.argv[1]), Owner.this_process()

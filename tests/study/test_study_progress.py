@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from marginwise.study.declare import Trial
+from marginwise.study.plan import Trial
 from marginwise.study.progress import Forecast, Lines, Progress, show_progress
 from marginwise.study.store import TrialRow
 

@@ -123,7 +123,7 @@ def _row(score: Any) -> list[str]:
 
 
 def _page(title: str, how: str, scores: list[Any]) -> Any:
-    from marginwise.page import Cell, Page
+    from marginwise.display import Cell, Page
 
     page = Page("Classifiers side by side", f"{title}; {how}.")
     keys = ("error", "log_loss", "gap", "calibration_error", "seconds")

@@ -16,7 +16,7 @@ from marginwise.cli.text import percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._classes import ClassificationTable
-from marginwise.page import Cell, Page, figure_style
+from marginwise.display import Cell, Page, figure_style
 from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 
 #: Inputs in a figure, the largest first, and the characters of their names.

@@ -12,9 +12,9 @@ from typing import Any
 
 from marginwise._interrupts import answer_interrupts
 from marginwise.errors import MarginwiseError
-from marginwise.study.declare import Plan, Trial
-from marginwise.study.methods import METHODS, Result, digest, run_trial, settings_of
-from marginwise.study.outcome import Columns
+from marginwise.study.plan import Plan, Trial
+from marginwise.study.trial import METHODS, Result, digest, run_trial, settings_of
+from marginwise.study.judge import Columns
 from marginwise.study.owners import Owner
 from marginwise.study.progress import Progress, show_progress
 from marginwise.study.store import LEASE, Store, TrialRow, open_store

@@ -17,8 +17,8 @@ from marginwise.inference import Precision
 from marginwise.priors import Prior
 from marginwise.search import GradientAscent, RandomWalk
 from marginwise.status import Status
-from marginwise.study.declare import Effort, Trial
-from marginwise.study.outcome import Judge, Outcome
+from marginwise.study.plan import Effort, Trial
+from marginwise.study.judge import Judge, Outcome
 from marginwise.tuning import Tuning, tune
 
 #: The paper ends a walk when its steps or its gains have "become very small" (section ztmc), without numbers: here,

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from marginwise.errors import InvalidInputError, MarginwiseError
-from marginwise.study.declare import Trial
+from marginwise.study.plan import Trial
 from marginwise.study.owners import Owner
-from marginwise.study.rows import COLUMNS, TrialRow, pack, to_row, to_values, unpack
+from marginwise.study.record import COLUMNS, TrialRow, pack, to_row, to_values, unpack
 
 __all__ = ["Store", "TrialRow", "open_store"]
 

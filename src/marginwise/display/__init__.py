@@ -1,6 +1,28 @@
-"""A page for people: one HTML file with text, sortable tables and figures, complete without a network."""
+"""What people look at: pictures of models, and reports of text, tables and figures as one page without a network."""
 
-from marginwise.display.page import Cell, Page
-from marginwise.display.svg import INK, MUTED, SERIES, as_svg, figure_style
+from marginwise.display.document import Document, Facts, Notes, Part, Section
+from marginwise.display.drawing import FORMATS, Drawing
+from marginwise.display.page import NOTHING, Cell, Page, Value
+from marginwise.display.style import INK, MUTED, SERIES, figure_style
+from marginwise.display.svg import as_svg
+from marginwise.display.table import Table
 
-__all__ = ["INK", "MUTED", "SERIES", "Cell", "Page", "as_svg", "figure_style"]
+__all__ = [
+    "FORMATS",
+    "INK",
+    "MUTED",
+    "NOTHING",
+    "SERIES",
+    "Cell",
+    "Document",
+    "Drawing",
+    "Facts",
+    "Notes",
+    "Page",
+    "Part",
+    "Section",
+    "Table",
+    "Value",
+    "as_svg",
+    "figure_style",
+]

@@ -1,7 +1,7 @@
 """Figures inside a page: matplotlib's SVG, with the page's own colours and without clashes between figures.
 
-A figure drawn with :func:`figure_style` uses the colours named here. Inside a page each of them becomes a CSS variable,
-so that the same figure is right on a light and on a dark background; a file of its own keeps the colours as they are.
+A figure in the style of :mod:`marginwise.display.style` has its colours. Inside a page each of them becomes a CSS
+variable, so that the same figure is right on a light and on a dark background; a file keeps the colours as they are.
 """
 
 from __future__ import annotations
@@ -9,19 +9,14 @@ from __future__ import annotations
 import re
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.display.style import GRID, INK, MUTED, SERIES
+from marginwise.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: Text and axes, what should stand back, lines of a grid.
-INK, MUTED, GRID = "#22252a", "#6b7078", "#dcdcd7"
-
-#: Colours of series, told apart also by people who are colour-blind (after Okabe and Ito), dark enough for white paper.
-SERIES = ("#2b66ad", "#c9601f", "#23825f", "#8b4a9c", "#a07d12", "#b5335b", "#2a8a99", "#5c5f66")
 
 #: Colour in a figure → colour on the page; black and white are what matplotlib draws unless told otherwise.
 _ON_PAGE = {
@@ -36,48 +31,6 @@ _ON_PAGE = {
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _COLOURED = ("style", "fill", "stroke", "stop-color", "color")
-
-
-def figure_style() -> dict[str, Any]:
-    """Return the settings for ``matplotlib.rc_context`` under which figures match the page."""
-    try:
-        from cycler import cycler
-    except ImportError as error:
-        raise MarginwiseError("Figures need matplotlib: pip install 'marginwise[plots]'") from error
-    return {
-        "axes.edgecolor": MUTED,
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "axes.labelcolor": INK,
-        "axes.linewidth": 0.6,
-        "axes.prop_cycle": cycler(color=SERIES),
-        "axes.spines.right": False,
-        "axes.spines.top": False,
-        "axes.titlelocation": "left",
-        "axes.titlesize": 9.5,
-        "axes.labelsize": 9,
-        "figure.constrained_layout.use": True,
-        "figure.constrained_layout.h_pad": 0.08,
-        "figure.constrained_layout.w_pad": 0.06,
-        "figure.dpi": 150,
-        "font.size": 9,
-        "grid.color": GRID,
-        "grid.linewidth": 0.6,
-        "legend.fontsize": 8,
-        "legend.frameon": False,
-        "lines.linewidth": 1.3,
-        "lines.markersize": 4,
-        "pdf.fonttype": 42,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "marginwise",
-        "text.color": INK,
-        "xtick.color": MUTED,
-        "xtick.labelcolor": INK,
-        "xtick.labelsize": 8,
-        "ytick.color": MUTED,
-        "ytick.labelcolor": INK,
-        "ytick.labelsize": 8,
-    }
 
 
 def as_svg(figure: Figure) -> str:

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from marginwise.display import Cell, Page
-from marginwise.display.page import NOTHING, Value, as_cell
-from marginwise.study.report.summary import Sample
+from marginwise.display.page import Cell, Page, Value, as_cell
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Table:
         """Show it on a page."""
         page.table(self.header, self.rows, caption=self.title, note=self.note)
 
-    def markdown(self) -> str:
+    def markdown(self, figures: str = "") -> str:
         """Return it as Markdown."""
         cells = [[as_cell(value) for value in row] for row in self.rows]
         sides = [
@@ -49,6 +47,10 @@ class Table:
         text = "\n".join("| " + " | ".join(_plain(cell) for cell in line) + " |" for line in lines)
         return f"**{self.title}**\n\n{text}\n\n{self.note}\n"
 
+    def write(self, directory: Path, formats: Sequence[str]) -> None:
+        """Write it as CSV into tables/ of a directory."""
+        self.write_csv(directory / "tables")
+
     def write_csv(self, directory: Path) -> Path:
         """Write the records as NAME.csv."""
         path = directory / f"{self.name}.csv"
@@ -57,14 +59,6 @@ class Table:
             writer.writeheader()
             writer.writerows(self.records)
         return path
-
-
-def spread(sample: Sample, digits: int = 0) -> str:
-    """Return "mean ± sd"; with ``digits`` significant ones, otherwise with one decimal."""
-    if sample.mean is None:
-        return NOTHING
-    form = f".{digits}g" if digits else ".1f"
-    return f"{sample.mean:{form}}" if sample.sd is None else f"{sample.mean:{form}} ± {sample.sd:{form}}"
 
 
 def signed(value: float | None) -> Value:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.display.style import require_matplotlib
+from marginwise.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
 def axes_for(ax: Axes | None) -> Axes:
     """Return ``ax``, or the axes of a new figure."""
-    return _pyplot().subplots(layout="constrained")[1] if ax is None else ax
+    return require_matplotlib("matplotlib.pyplot").subplots(layout="constrained")[1] if ax is None else ax
 
 
 def column_of_axes(ax: Any, n: int) -> list[Axes]:
     """Return ``n`` axes one above the other: those given, in the place of a single one, or in a new figure."""
-    pyplot = _pyplot()
+    pyplot = require_matplotlib("matplotlib.pyplot")
     if ax is None:
         figure = pyplot.figure(figsize=(6.4, 1.2 + 2.2 * n), layout="constrained")
         return list(figure.subplots(n, 1, sharex=True))
@@ -40,11 +41,3 @@ def column_of_axes(ax: Any, n: int) -> list[Axes]:
 def label_text(label: Any) -> str:
     """Return a class label as people write it: 1 where it is held as 1.0."""
     return f"{label:g}" if isinstance(label, float) else str(label)
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot
-    except ImportError:
-        raise MarginwiseError("plots need matplotlib (pip install marginwise[plots])") from None
-    return matplotlib.pyplot

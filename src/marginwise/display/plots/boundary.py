@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from marginwise.errors import InvalidInputError
 from marginwise.display.plots._axes import axes_for, label_text
+from marginwise.display.style import SERIES, require_matplotlib
+from marginwise.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,7 +152,5 @@ def _columns(X: Any) -> dict[str, Any]:
 
 def _colours(n: int) -> Array:
     """Return a colour for each class."""
-    import matplotlib as mpl
-
-    names = ["tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive"]
-    return np.array([mpl.colors.to_rgb(names[k % len(names)]) for k in range(n)])
+    to_rgb = require_matplotlib("matplotlib.colors").to_rgb
+    return np.array([to_rgb(SERIES[k % len(SERIES)]) for k in range(n)])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
 from marginwise.display.plots._axes import axes_for
 
@@ -84,7 +85,7 @@ class RelevanceDisplay:
         more = f" ({hidden} more inputs share {1.0 - self.importances[shown].sum():.2g})" if hidden > 0 else ""
         ax.set_xlabel(f"relevance{more}")
         ax.grid(axis="y", visible=False)
-        ax.axvline(1.0 / len(self.names), color="0.5", linewidth=1, linestyle="--", label="all inputs alike")
+        ax.axvline(1.0 / len(self.names), color=MUTED, linewidth=1, linestyle="--", label="all inputs alike")
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
 from marginwise.display.plots._axes import column_of_axes, label_text
 
@@ -141,7 +142,7 @@ class ReliabilityDisplay:
         above, below = self.axes_ = column_of_axes(ax, 2)
         some = self.counts > 0
         label = f"{self.name + ', ' if self.name else ''}calibration error {self.calibration_error:.3f}"
-        above.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", zorder=1)
+        above.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", zorder=1)
         above.errorbar(
             self.predicted[some],
             self.observed[some],

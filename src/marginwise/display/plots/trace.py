@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
 from marginwise.display.plots._axes import column_of_axes
 from marginwise.search import Trace
@@ -78,7 +79,7 @@ class TraceDisplay:
         others = np.setdiff1d(np.arange(len(value)), path)
         axes.plot(path, value[path], marker=".", color="C0", label="moved there")
         if len(others) and np.isfinite(value[others]).any():
-            axes.plot(others, value[others], "x", color="0.6", markersize=4, label="looked there", zorder=1)
+            axes.plot(others, value[others], "x", color=MUTED, markersize=4, label="looked there", zorder=1)
             axes.legend()
             # A look far away must not flatten the path.
             low, high = np.nanmin(value[path]), np.nanmax(value[path])
@@ -91,7 +92,7 @@ class TraceDisplay:
         scales = [name for name in self.names if name not in ("C", "k0", "koff")]
         few = len(scales) <= _MOST_NAMED
         for k, name in enumerate(scales):
-            shade = {"color": f"C{3 + k}"} if few else {"color": "0.6", "linewidth": 0.7, "alpha": 0.7}
+            shade = {"color": f"C{3 + k}"} if few else {"color": MUTED, "linewidth": 0.7, "alpha": 0.7}
             label = _written(name) if few else ("length scales" if k == 0 else None)
             axes.semilogy(path, self.table[name][path], label=label, **shade)
         for k, name in enumerate(("C", "k0", "koff")):

@@ -31,57 +31,6 @@ FORMATS = ("svg", "png", "pdf")
 _TIMELESS: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 
-class Drawing(ABC):
-    """A figure with its data: what it is called, what it shows, and how it is drawn."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Stem of its files."""
-
-    @property
-    @abstractmethod
-    def caption(self) -> str:
-        """What stands below it."""
-
-    @property
-    @abstractmethod
-    def alt(self) -> str:
-        """What there is to see, in a sentence for those who can't."""
-
-    @property
-    @abstractmethod
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches."""
-
-    @abstractmethod
-    def draw(self, figure: Figure) -> None:
-        """Draw into an empty figure."""
-
-    @cached_property
-    def figure(self) -> Figure:
-        """It, as a matplotlib figure: laid out once, however often it is written."""
-        mpl, figures = _matplotlib()
-        with mpl.rc_context(figure_style()):
-            figure: Figure = figures.Figure(figsize=self.size)
-            self.draw(figure)
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")
-        return figure
-
-    def save(self, directory: Path, *, prefix: str = "", formats: Sequence[str] = FORMATS) -> list[Path]:
-        """Write it in these formats, and return the files. None of them holds the time it was made."""
-        mpl, _ = _matplotlib()
-        files: list[Path] = []
-        with mpl.rc_context(figure_style()):
-            for suffix in formats:
-                files.append(directory / f"{prefix}{self.name}.{suffix}")
-                self.figure.savefig(
-                    files[-1], dpi=200, facecolor="white", metadata=_TIMELESS[choose("formats", suffix, FORMATS)]
-                )
-        return files
-
-
 @dataclass(frozen=True)
 class Histograms(Drawing):
     """How the trials' errors on one data set are spread (figs. twonorm_eh, pima_eh, wdbc_eh of the paper)."""
@@ -234,13 +183,3 @@ def _ticks(low: float, high: float) -> list[float]:
         if low <= tick <= high and (not ticks or np.log(tick / ticks[-1]) > 0.14 * np.log(high / low)):
             ticks.append(tick)
     return ticks
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    """Return matplotlib and its figures, or say what to install."""
-    try:
-        import matplotlib as mpl
-        from matplotlib import figure
-    except ImportError as error:
-        raise MarginwiseError("Figures need matplotlib: pip install 'marginwise[plots]'") from error
-    return mpl, figure

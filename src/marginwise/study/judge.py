@@ -1,10 +1,10 @@
-"""What a trial found, and how good it is on the test set."""
+"""How good hyperparameters are on the test set, at the end of a search and along its path."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,32 +17,16 @@ from marginwise.inference.api import site_posterior
 from marginwise.inference.contract import Posterior
 from marginwise.problem import Problem, as_problem
 from marginwise.search.held_out import HeldOut
-from marginwise.search.trace import Record, Trace
+from marginwise.search.trace import Record
+from marginwise.search.trace import Trace as SearchTrace
 from marginwise.slack import Slack
+from marginwise.study.record import Trace
 from marginwise.svm import solve_problem
 
 Array = npt.NDArray[np.float64]
-Columns = dict[str, list[float]]
 
 #: Most rows of a stored trace: enough for a figure.
 TRACE_ROWS = 80
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a method found; see :class:`~marginwise.study.store.TrialRow` for the fields."""
-
-    message: str
-    evaluations: int | None = None
-    hyperparameters: Hyperparameters | None = None
-    criterion_value: float | None = None
-    test_error: float | None = None
-    posterior_error: float | None = None
-    log_loss: float | None = None
-    oracle_error: float | None = None
-    early_error: float | None = None
-    extra: dict[str, float] = field(default_factory=dict)
-    trace: Columns | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +47,7 @@ class Judge:
         return HeldOut(self.problem, self.slack, {"test": self.test}).errors(hyperparameters)["test"]
 
     def posterior_scores(self, posterior: Posterior) -> dict[str, float]:
-        """Return ``posterior_error`` and ``log_loss``; nothing if the posterior could not be had."""
+        """Return ``posterior_error`` and ``log_loss``; nothing if the posterior could not be computed."""
         if not posterior.status.ok:
             return {}
         return self.probability_scores(posterior.predict_proba(self.test.X)[:, 1])
@@ -86,13 +70,13 @@ class Judge:
         if posterior.status.ok and posterior.log_evidence is not None:
             extra["ep_log_evidence"] = posterior.log_evidence / self.problem.n
         return {
-            "hyperparameters": hyperparameters,
+            "hyperparameters": flat(hyperparameters),
             "test_error": self.svm_error(hyperparameters),
             "extra": extra,
             **self.posterior_scores(posterior),
         }
 
-    def path(self, trace: Trace, companion: Criterion | None = None) -> Columns:
+    def path(self, trace: SearchTrace, companion: Criterion | None = None) -> Trace:
         """Return the path of a search, thinned, with the SVM's test error and another criterion along it."""
         records = thinned(trace.accepted)
         columns = to_columns(records, trace.names)
@@ -117,13 +101,13 @@ def thinned(records: Sequence[Record]) -> list[Record]:
     return [records[place] for place in places]
 
 
-def to_columns(records: Sequence[Record], names: Sequence[str]) -> Columns:
+def to_columns(records: Sequence[Record], names: Sequence[str]) -> Trace:
     """Return records as columns: evaluation, score, value, all hyperparameters, g_… and se_… where there are gradients.
 
     Length scales are l1, l2, …; ``names`` are those of the free hyperparameters, which gradients belong to.
     """
-    values = np.array([_flat(record.hyperparameters) for record in records])
-    columns: Columns = {
+    values = np.array([flat(record.hyperparameters) for record in records])
+    columns: Trace = {
         "evaluation": [float(record.index + 1) for record in records],
         "score": [record.point.score for record in records],
         "value": [record.point.value for record in records],
@@ -142,8 +126,9 @@ def to_columns(records: Sequence[Record], names: Sequence[str]) -> Columns:
     return columns
 
 
-def _flat(hyperparameters: Hyperparameters) -> tuple[float, ...]:
-    return (hyperparameters.C, hyperparameters.k0, hyperparameters.koff, *hyperparameters.length_scales)
+def flat(hyperparameters: Hyperparameters) -> tuple[float, ...]:
+    """Return hyperparameters as they are recorded: C, k0, koff, l_1 … l_d."""
+    return (hyperparameters.C, hyperparameters.k0, hyperparameters.koff, *map(float, hyperparameters.length_scales))
 
 
 def _column(place: int) -> str:

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from marginwise.datasets import benchmark_names
 from marginwise.errors import InvalidInputError, choose
+from marginwise.study.data import Source
 
-#: Trials of each method in the paper's tables (25 walks, 10 ascents), and of ours: searches that start at random have
-#: as many as the ascents, so that their spread can be compared; the others repeat what their folds or starts change.
-PAPER_TRIALS: Mapping[str, int] = {
-    "le1-walk": 25,
-    "le2-walk": 25,
-    "gacv-walk": 25,
-    "span-walk": 25,
-    "evidence-ascent": 10,
-    "svm-cv": 5,
-    "gp-laplace": 5,
-    "gp-variational": 5,
-    "svm-variational": 5,
-    "gp-mean-field": 5,
-    "le1-newton": 10,
-    "le2-newton": 10,
-    "gacv-newton": 10,
-    "span-newton": 10,
-    "ep-evidence-newton": 10,
-    "ep-loo-newton": 10,
-    "ep-loo-prior": 5,
-    "tuned-svc": 5,
-    "ensemble": 5,
-}
+if TYPE_CHECKING:
+    from marginwise.datasets import Benchmark
+    from marginwise.study.record import Outcome
 
-#: (data set, method): where the paper has another number of trials.
-PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {("crabs", "evidence-ascent"): 25}
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, order=True)
@@ -78,6 +58,13 @@ class Effort:
     optima: int = 10
 
 
+class Method(Protocol):
+    """A frozen dataclass of settings that runs trials; all that it does follows from these and from its arguments."""
+
+    def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
+        """Run one trial on one data set."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """Data sets × methods × trials.
@@ -85,8 +72,10 @@ class Plan:
     Parameters
     ----------
     name : str
-    datasets, methods : tuples of str
-        Names, in the order of the tables.
+    datasets : mapping of str to Source
+        Where each data set is from, by name; see :mod:`marginwise.study.data`.
+    methods : mapping of str to Method
+        The methods by name, in the order of the tables.
     trials : int or mapping
         Number of trials, for all methods or by method.
     exceptions : mapping
@@ -96,23 +85,27 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan("mine", ("crabs",), ("gacv-walk", "span-walk"), trials=2)
+    >>> from marginwise.study import Newton, benchmarks
+    >>> methods = {"gacv": Newton("gacv", "linear"), "span": Newton("span", "quadratic")}
+    >>> plan = Plan("mine", benchmarks("crabs"), methods, trials=2)
     >>> [trial.name for trial in plan.enumerate()][:3]
-    ['study/crabs/gacv-walk/0', 'study/crabs/span-walk/0', 'study/crabs/gacv-walk/1']
+    ['study/crabs/gacv/0', 'study/crabs/span/0', 'study/crabs/gacv/1']
     """
 
     name: str
-    datasets: tuple[str, ...]
-    methods: tuple[str, ...]
+    datasets: Mapping[str, Source]
+    methods: Mapping[str, Method]
     trials: int | Mapping[str, int] = 1
     exceptions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     effort: Effort = Effort()
 
     def __post_init__(self) -> None:
-        for dataset in self.datasets:
-            choose("datasets", dataset, benchmark_names())
+        for argument, value in (("datasets", self.datasets), ("methods", self.methods)):
+            if not isinstance(value, Mapping):
+                raise InvalidInputError(argument, value, f"a mapping from names to {argument}")
         for method in self.methods:
-            choose("methods", method, PAPER_TRIALS)
+            if not isinstance(self.trials, int) and method not in self.trials:
+                raise InvalidInputError("trials", dict(self.trials), f"a number of trials of {method!r}, too")
             for dataset in self.datasets:
                 count = self.count(dataset, method)
                 if count < 0:
@@ -129,21 +122,45 @@ class Plan:
         most = max((self.count(*cell) for cell in cells), default=0)
         return [Trial(*cell, number) for number in range(most) for cell in cells if number < self.count(*cell)]
 
+    def with_more(
+        self, datasets: Mapping[str, Source] | None = None, methods: Mapping[str, Method] | None = None, trials: int = 1
+    ) -> Plan:
+        """Return the plan with further data sets and methods, the methods with so many trials."""
+        more_datasets, more_methods = datasets or {}, methods or {}
+        for argument, known, more in (
+            ("datasets", self.datasets, more_datasets),
+            ("methods", self.methods, more_methods),
+        ):
+            for name in more:
+                if name in known:
+                    raise InvalidInputError(argument, name, "a name that the plan does not have yet")
+        counts = dict.fromkeys(self.methods, self.trials) if isinstance(self.trials, int) else dict(self.trials)
+        return replace(
+            self,
+            datasets={**self.datasets, **more_datasets},
+            methods={**self.methods, **more_methods},
+            trials={**counts, **dict.fromkeys(more_methods, trials)},
+        )
 
-def paper_plan() -> Plan:
-    """Return everything at the paper's counts: its methods, the previous work in its tables, and ours."""
-    return Plan("paper", benchmark_names(), tuple(PAPER_TRIALS), PAPER_TRIALS, PAPER_EXCEPTIONS)
+    def part(
+        self,
+        datasets: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        trials: int | None = None,
+    ) -> Plan:
+        """Return a part of the plan: some of its data sets and methods, or another number of trials for all of them.
+
+        The trials are those of the whole, seeds included: a part can be run first and the rest later.
+        """
+        chosen = self.datasets if datasets is None else _chosen("datasets", datasets, self.datasets)
+        some = self.methods if methods is None else _chosen("methods", methods, self.methods)
+        if trials is None:
+            return replace(self, datasets=chosen, methods=some)
+        return replace(self, datasets=chosen, methods=some, trials=trials, exceptions={})
 
 
-def quick_plan() -> Plan:
-    """Return a miniature of the same: all data sets and methods, fewer trials, rows and evaluations."""
-    effort = Effort(
-        train_rows=60,
-        test_rows=500,
-        walk_evaluations=300,
-        ascent_evaluations=12,
-        newton_evaluations=25,
-        optima=3,
-    )
-    trials = {method: 2 if method.endswith(("walk", "ascent")) else 1 for method in PAPER_TRIALS}
-    return Plan("quick", benchmark_names(), tuple(PAPER_TRIALS), trials, effort=effort)
+def _chosen(argument: str, names: Sequence[str], known: Mapping[str, _T]) -> dict[str, _T]:
+    """Return the named entries in the order of ``known``."""
+    for name in names:
+        choose(argument, name, known)
+    return {name: thing for name, thing in known.items() if name in names}

@@ -1,133 +1,104 @@
-"""The methods of the study by name, in the order of every table, and one trial of any of them."""
+"""One trial: all that it depends on, and its row."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import platform
+import sys
 import time
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from marginwise.datasets import Benchmark, load_benchmark
-from marginwise.priors import Prior
+from marginwise.criteria import Criterion
 from marginwise.search.fingerprint import fingerprint
-from marginwise.study.plan import Effort, Trial
-from marginwise.study.paper.methods.ours import Ensemble, SelfTuned
-from marginwise.study.judge import Columns, Outcome
-from marginwise.study.paper.methods.previous import CrossValidated, GaussianProcess, VariationalSVM
-from marginwise.study.searches import Ascent, Newton, Walk
-from marginwise.study.store import TrialRow
+from marginwise.study.data import Source, load_data
+from marginwise.study.plan import Effort, Method, Trial
+from marginwise.study.record import Outcome, TrialRow
 
-#: The row of a trial and the columns of its trace.
-Result = tuple[TrialRow, Columns | None]
+_LIBRARY = __name__.partition(".")[0]
 
 
-class Method(Protocol):
-    """A frozen dataclass of settings that runs trials; all that it does follows from these and from its arguments."""
+@dataclass(frozen=True)
+class Task:
+    """A trial with everything that its row follows from; it can be sent to any worker."""
 
-    def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
-        """Run one trial on one data set."""
+    trial: Trial
+    method: Method
+    source: Source
+    effort: Effort
 
+    def run(self) -> TrialRow:
+        """Run the trial with one thread; an error becomes a row that says so."""
+        begun = time.perf_counter()
+        common: dict[str, Any] = {"seed": self.trial.seed, "versions": versions()}
+        key = (self.trial.dataset, self.trial.method, self.trial.number)
+        try:
+            with threadpool_limits(1):
+                data = load_data(self.source, self.effort)
+                found = self.method.run(data, self.trial, self.effort)
+            settings = self.settings()
+        except Exception as error:  # whatever it is: it has a name, is kept, and is tried again
+            name, message = type(error).__name__, str(error)
+            seconds = time.perf_counter() - begun
+            return TrialRow(*key, status="failed", message=message, error_name=name, seconds=seconds, **common)
+        return TrialRow(
+            *key,
+            status="done",
+            seconds=time.perf_counter() - begun,
+            fingerprint=digest(settings),
+            **{column.name: getattr(found, column.name) for column in fields(Outcome)},
+            **common,
+        )
 
-METHODS: dict[str, Method] = {
-    "le1-walk": Walk("laplace-evidence", "linear", companion="gacv"),
-    "le2-walk": Walk("laplace-evidence", "quadratic", companion="span"),
-    "gacv-walk": Walk("gacv", "linear"),
-    "span-walk": Walk("span", "quadratic"),
-    "evidence-ascent": Ascent(),
-    "svm-cv": CrossValidated(),
-    "gp-laplace": GaussianProcess("laplace"),
-    "gp-variational": GaussianProcess("variational"),
-    "svm-variational": VariationalSVM(),
-    "gp-mean-field": GaussianProcess("ep"),
-    "le1-newton": Newton("laplace-evidence", "linear"),
-    "le2-newton": Newton("laplace-evidence", "quadratic"),
-    "gacv-newton": Newton("gacv", "linear"),
-    "span-newton": Newton("span", "quadratic"),
-    "ep-evidence-newton": Newton("ep-evidence", "linear"),
-    "ep-loo-newton": Newton("ep-loo", "linear"),
-    "ep-loo-prior": Newton("ep-loo", "linear", isotropic=True, prior=Prior()),
-    "tuned-svc": SelfTuned(),
-    "ensemble": Ensemble(),
-}
+    def settings(self) -> dict[str, Any]:
+        """Return all that the rows of its cell depend on, as plain values."""
+        data = load_data(self.source, self.effort)
+        code = {name: digest(text) for name, text in _own_code(self.method)}
+        return {
+            "marginwise": version("marginwise"),
+            "data": fingerprint([data.X_train, data.y_train, data.X_test, data.y_test]),
+            "method": fingerprint(self.method),
+            "effort": fingerprint(self.effort),
+            **({"code": code} if code else {}),
+        }
 
-
-def method_names() -> tuple[str, ...]:
-    """Return the names of all methods, in the order of the tables."""
-    return tuple(METHODS)
-
-
-def run_trial(trial: Trial, effort: Effort) -> Result:
-    """Run one trial with one thread; an error becomes a row that says so."""
-    begun = time.perf_counter()
-    common: dict[str, Any] = {"seed": trial.seed, "versions": versions()}
-    key = (trial.dataset, trial.method, trial.number)
-    try:
-        with threadpool_limits(1):
-            outcome = METHODS[trial.method].run(load_data(trial.dataset, effort), trial, effort)
-    except Exception as error:  # whatever it is: it has a name, is kept, and is tried again
-        name, message = type(error).__name__, str(error)
-        seconds = time.perf_counter() - begun
-        return TrialRow(*key, status="failed", message=message, error_name=name, seconds=seconds, **common), None
-    found = outcome.hyperparameters
-    row = TrialRow(
-        *key,
-        status="done",
-        message=outcome.message,
-        seconds=time.perf_counter() - begun,
-        evaluations=outcome.evaluations,
-        hyperparameters=None if found is None else (found.C, found.k0, found.koff, *found.length_scales),
-        criterion_value=outcome.criterion_value,
-        test_error=outcome.test_error,
-        posterior_error=outcome.posterior_error,
-        log_loss=outcome.log_loss,
-        oracle_error=outcome.oracle_error,
-        early_error=outcome.early_error,
-        extra=outcome.extra,
-        fingerprint=digest(settings_of(trial.dataset, trial.method, effort)),
-        **common,
-    )
-    return row, outcome.trace
+    def about(self) -> dict[str, Any]:
+        """Return what else a reader wants to know of the cell: the sizes of its data, and where they are from."""
+        data = load_data(self.source, self.effort)
+        sizes = {"inputs": data.n_inputs, "training": len(data.y_train), "test": len(data.y_test)}
+        return {**sizes, "provenance": data.provenance}
 
 
-@lru_cache(maxsize=8)
-def load_data(dataset: str, effort: Effort) -> Benchmark:
-    """Return the data set, cut to the rows that the effort allows.
-
-    As in the paper its split is the same in all trials; that of the crabs is the library's default draw. Rows are cut
-    evenly spread, which keeps both classes.
-    """
-    data = load_benchmark(dataset)
-    train, test = _spread(len(data.y_train), effort.train_rows), _spread(len(data.y_test), effort.test_rows)
-    return replace(
-        data,
-        X_train=data.X_train[train],
-        y_train=data.y_train[train],
-        X_test=data.X_test[test],
-        y_test=data.y_test[test],
-    )
+def digest(settings: Any) -> str:
+    """Return the fingerprint of settings. Where a class of the library is defined is none: it may move."""
+    return hashlib.sha256(json.dumps(without_places(settings), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def settings_of(dataset: str, method: str, effort: Effort) -> dict[str, Any]:
-    """Return all that the rows of a cell depend on, as plain values."""
-    data = load_data(dataset, effort)
-    return {
-        "marginwise": version("marginwise"),
-        "data": fingerprint([data.X_train, data.y_train, data.X_test, data.y_test]),
-        "method": fingerprint(METHODS[method]),
-        "effort": fingerprint(effort),
-    }
+def without_places(settings: Any) -> Any:
+    """Return settings with classes of the library by their names, without the modules they are in."""
+    if isinstance(settings, dict):
+        return {key: without_places(value) for key, value in settings.items()}
+    if isinstance(settings, list):
+        return [without_places(value) for value in settings]
+    if isinstance(settings, str) and settings.startswith(f"{_LIBRARY}."):
+        return settings.rpartition(".")[2]
+    return settings
 
 
-def digest(settings: dict[str, Any]) -> str:
-    """Return the fingerprint of settings."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+def differences(before: Any, now: Any, place: str = "") -> list[str]:
+    """Return in words where two settings differ."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        return [text for key in keys for text in differences(before.get(key), now.get(key), f"{place}{key} ")]
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [text for one, other in zip(before, now, strict=True) for text in differences(one, other, place)]
+    return [] if before == now else [f"{place}was {before}, is {now}"]
 
 
 def versions() -> dict[str, str]:
@@ -136,6 +107,13 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
-def _spread(n: int, kept: int | None) -> Any:
-    """Return the indices of ``kept`` out of ``n`` rows, evenly spread."""
-    return np.arange(n) if kept is None or kept >= n else np.linspace(0, n - 1, kept).astype(np.intp)
+def _own_code(method: Method) -> Iterator[tuple[str, str]]:
+    """Yield the modules of a user that a method is made of, and their sources: they change without a new version."""
+    parts = [value for value in getattr(method, "__dict__", {}).values() if isinstance(value, Criterion)]
+    for thing in (method, *parts):
+        name = type(thing).__module__
+        if name.partition(".")[0] != _LIBRARY:
+            try:
+                yield name, inspect.getsource(sys.modules[name])
+            except (OSError, TypeError):  # typed into an interpreter: nothing to compare
+                continue

@@ -16,8 +16,9 @@ from marginwise.errors import ConvergenceWarning
 from marginwise.estimators import TunedSVC
 from marginwise.inference.api import site_posterior
 from marginwise.slack import LINEAR
+from marginwise.study.judge import Judge, flat, thinned, to_columns
 from marginwise.study.plan import Effort, Trial
-from marginwise.study.judge import Judge, Outcome, thinned, to_columns
+from marginwise.study.record import Outcome
 from marginwise.study.searches import first_or_random, timed_tune
 from marginwise.svm import solve_problem
 
@@ -43,7 +44,7 @@ class SelfTuned:
         return Outcome(
             message="; ".join(messages) or "fitted",
             evaluations=len(model.trace_),
-            hyperparameters=model.hyperparameters_,
+            hyperparameters=flat(model.hyperparameters_),
             criterion_value=model.criterion_value_,
             test_error=scores["posterior_error"],
             extra=extra,
@@ -95,7 +96,7 @@ class Ensemble:
         return Outcome(
             message=f"{len(tuning.restarts)} optima; the best: {tuning.status.message}",
             evaluations=evaluations,
-            hyperparameters=tuning.hyperparameters,
+            hyperparameters=flat(tuning.hyperparameters),
             criterion_value=tuning.value,
             test_error=float(np.mean(votes * judge.test.y < 0.0)),
             extra={

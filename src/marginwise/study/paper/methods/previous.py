@@ -9,9 +9,10 @@ import numpy as np
 from marginwise.criteria.cross_validation import CrossValidationError
 from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.study.plan import Effort, Trial
 from marginwise.study.paper.gp_evidence import ClassifierEvidence, LaplaceGPEvidence, SiteEvidence
-from marginwise.study.judge import Judge, Outcome, thinned, to_columns
+from marginwise.study.judge import Judge, flat, thinned, to_columns
+from marginwise.study.plan import Effort, Trial
+from marginwise.study.record import Outcome
 from marginwise.study.searches import first_or_random, outcome, timed_tune
 
 #: The offset of "SVM CV" is unrestricted, koff → ∞: so large a prior variance leaves the bias free.
@@ -87,7 +88,7 @@ class GaussianProcess:
         return Outcome(
             message=tuning.status.message,
             evaluations=len(tuning.trace),
-            hyperparameters=tuning.hyperparameters,
+            hyperparameters=flat(tuning.hyperparameters),
             criterion_value=tuning.value,
             test_error=scores["posterior_error"],
             extra={"step_seconds": seconds / len(tuning.trace)},

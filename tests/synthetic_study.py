@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
+from marginwise.study import Effort, Store, TrialRow, open_store
 from marginwise.study.paper import numbers as paper
-from marginwise.study.plan import PAPER_TRIALS, Effort
-from marginwise.study.store import Store, TrialRow, open_store
+from marginwise.study.paper.plan import PAPER_TRIALS
 
 #: So small that criteria between optima are quick to evaluate.
 EFFORT = Effort(train_rows=20, test_rows=40)
@@ -90,5 +90,5 @@ def paper_store(path: Path, rows: list[TrialRow] | None = None) -> Store:
     store.describe({"small": {"effort": ["Effort", asdict(EFFORT)]}})
     for row in paper_rows(most=2) if rows is None else rows:
         shown = row.dataset == "twonorm" and row.method in ("le1-walk", "evidence-ascent")
-        store.record(row, trace_of(row) if shown else None)
+        store.record(replace(row, trace=trace_of(row)) if shown else row)
     return store

@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from marginwise.hyperparameters import random_start
-from marginwise.study.plan import Effort, Plan
-from marginwise.study.trial import METHODS
-from marginwise.study.judge import Outcome
+from marginwise.study import Effort, Outcome, Plan, benchmarks
+from marginwise.study.judge import flat
 
 #: Settings that make real methods small.
 SMALL = Effort(train_rows=30, test_rows=50, walk_evaluations=60, ascent_evaluations=3, newton_evaluations=5, optima=2)
@@ -34,7 +33,7 @@ class Chance:
         return Outcome(
             message="drawn",
             evaluations=len(data.y_train),
-            hyperparameters=random_start(data.n_inputs, rng),
+            hyperparameters=flat(random_start(data.n_inputs, rng)),
             test_error=float(errors[0]),
             trace={"value": errors.tolist()},
         )
@@ -52,15 +51,10 @@ class Moody:
         return Chance().run(data, trial, effort)
 
 
-def chance_plan(trials: int = 6) -> Plan:
-    """Return a plan of two methods that :func:`use_chance` replaces."""
-    return Plan("chance", ("crabs", "pima"), ("gacv-walk", "span-walk"), trials, effort=SMALL)
-
-
-def use_chance(log: str = "", pause: float = 0.0) -> None:
-    """Put ``Chance`` in the place of the methods of :func:`chance_plan`, in this process."""
-    for name in chance_plan().methods:
-        METHODS[name] = Chance(log, pause)
+def chance_plan(trials: int = 6, *, log: str = "", pause: float = 0.0) -> Plan:
+    """Return a plan of two methods that take no time."""
+    chance = Chance(log, pause)
+    return Plan("chance", benchmarks("crabs", "pima"), {"one": chance, "other": chance}, trials, effort=SMALL)
 
 
 def table(store, *, times: bool = False) -> list[dict]:

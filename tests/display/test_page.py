@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marginwise.errors import InvalidInputError
 from marginwise.display import Cell, Page
+from marginwise.errors import InvalidInputError
 from page_checks import check_page, in_browser, needs_browser, read
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path id="p" d="M0 0L9 9" fill="#000000"/></svg>'

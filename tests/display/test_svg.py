@@ -6,9 +6,9 @@ import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
-from marginwise.errors import InvalidInputError
 from marginwise.display import INK, SERIES, Page, as_svg, figure_style
 from marginwise.display.svg import inline_svg
+from marginwise.errors import InvalidInputError
 from page_checks import check_page, read
 
 

@@ -19,7 +19,7 @@ from marginwise.cli.files import (
     require_classes,
     written_whole,
 )
-from marginwise.cli.text import aligned, numbered, percent, printable
+from marginwise.cli.text import aligned, listed, numbered, percent, printable
 from marginwise.errors import InvalidInputError
 
 _CRITERIA = "ep-loo,ep-evidence,laplace-evidence,span"
@@ -31,13 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_table_arguments(parser, target=True)
     parser.add_argument(
         "--criteria",
-        type=_names,
+        type=listed,
         default=_CRITERIA,
         metavar="A,B,…",
         help="criteria of TunedSVC (default: %(default)s)",
     )
     parser.add_argument(
-        "--peers", type=_names, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
+        "--peers", type=listed, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
     )
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
@@ -142,7 +142,3 @@ def _page(title: str, how: str, scores: list[Any]) -> Any:
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values with None for NaN, which JSON does not have."""
     return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

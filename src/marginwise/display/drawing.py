@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -20,6 +21,11 @@ FORMATS = ("svg", "png", "pdf")
 
 #: Metadata that leave the time out, by format.
 _TIMELESS: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+
+
+def file_stem(text: str) -> str:
+    """Return a text as the stem of a file: letters, digits, points and dashes."""
+    return re.sub(r"[^\w.-]+", "-", text)
 
 
 class Drawing(ABC):

@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from marginwise.errors import InvalidInputError
 from marginwise.display.svg import as_svg, inline_svg
+from marginwise.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -27,6 +27,9 @@ class Source(Protocol):
     def load(self) -> Benchmark:
         """Return the training and test set, the same each time: labels -1 and +1, inputs of like scale."""
 
+    def __hash__(self) -> int:
+        """Return the same for equal sources, as frozen dataclasses do: what was loaded is kept for a while."""
+
 
 @dataclass(frozen=True)
 class BenchmarkSource:

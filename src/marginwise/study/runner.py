@@ -15,8 +15,8 @@ from marginwise._interrupts import answer_interrupts
 from marginwise.errors import MarginwiseError
 from marginwise.search.fingerprint import fingerprint
 from marginwise.study.data import load_data
-from marginwise.study.plan import Plan, Trial
 from marginwise.study.owners import Owner
+from marginwise.study.plan import Plan, Trial
 from marginwise.study.progress import Progress, show_progress
 from marginwise.study.record import TrialRow
 from marginwise.study.store import LEASE, Store, open_store

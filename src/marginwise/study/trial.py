@@ -9,13 +9,14 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib.metadata import version
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from marginwise.criteria import Criterion
+from marginwise.datasets import Benchmark
 from marginwise.search.fingerprint import fingerprint
 from marginwise.study.data import Source, load_data
 from marginwise.study.plan import Effort, Method, Trial
@@ -36,8 +37,7 @@ class Task:
     def run(self) -> TrialRow:
         """Run the trial with one thread; an error becomes a row that says so."""
         begun = time.perf_counter()
-        common: dict[str, Any] = {"seed": self.trial.seed, "versions": versions()}
-        key = (self.trial.dataset, self.trial.method, self.trial.number)
+        common: dict[str, Any] = {**asdict(self.trial), "seed": self.trial.seed, "versions": versions()}
         try:
             with threadpool_limits(1):
                 data = load_data(self.source, self.effort)
@@ -46,9 +46,8 @@ class Task:
         except Exception as error:  # whatever it is: it has a name, is kept, and is tried again
             name, message = type(error).__name__, str(error)
             seconds = time.perf_counter() - begun
-            return TrialRow(*key, status="failed", message=message, error_name=name, seconds=seconds, **common)
+            return TrialRow(status="failed", message=message, error_name=name, seconds=seconds, **common)
         return TrialRow(
-            *key,
             status="done",
             seconds=time.perf_counter() - begun,
             fingerprint=digest(settings),
@@ -62,7 +61,7 @@ class Task:
         code = {name: digest(text) for name, text in _own_code(self.method)}
         return {
             "marginwise": version("marginwise"),
-            "data": fingerprint([data.X_train, data.y_train, data.X_test, data.y_test]),
+            "data": fingerprint_of(data),
             "method": fingerprint(self.method),
             "effort": fingerprint(self.effort),
             **({"code": code} if code else {}),
@@ -72,7 +71,14 @@ class Task:
         """Return what else a reader wants to know of the cell: the sizes of its data, and where they are from."""
         data = load_data(self.source, self.effort)
         sizes = {"inputs": data.n_inputs, "training": len(data.y_train), "test": len(data.y_test)}
-        return {**sizes, "provenance": data.provenance}
+        if not is_dataclass(self.source):
+            return sizes
+        return {**sizes, "source": [type(self.source).__name__, asdict(self.source)]}
+
+
+def fingerprint_of(data: Benchmark) -> Any:
+    """Return the data in a form that tells whether others are the same."""
+    return fingerprint([data.X_train, data.y_train, data.X_test, data.y_test])
 
 
 def digest(settings: Any) -> str:

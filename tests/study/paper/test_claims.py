@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from synthetic_study import paper_rows
 
-from marginwise.study import claims_on_errors, claims_on_searches, paper
-from marginwise.study.paper.claims.claim import FAILS, HOLDS, IN_PART, UNTESTED, Claim, Findings, listed, number
+from marginwise.study.paper import numbers as paper
+from marginwise.study.paper.claims import CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, Claim, errors, judged, searches
+from marginwise.study.paper.claims.claim import listed, number
+from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.optima import CRITERIA, Scan
-from marginwise.study.paper.sections import CLAIMS, judged
 from marginwise.study.report.summary import Trials
+from synthetic_study import paper_rows
 
 
 def _claim(words: str) -> Claim:
@@ -119,7 +120,7 @@ def test_final_amplitudes_and_offsets(published):
 
 
 def test_every_claim_has_its_rule_and_place():
-    assert len(CLAIMS) == len(claims_on_errors.CLAIMS) + len(claims_on_searches.CLAIMS)
+    assert len(CLAIMS) == len(errors.CLAIMS) + len(searches.CLAIMS)
     assert len({claim.statement for claim in CLAIMS}) == len(CLAIMS)
     assert all(claim.rule and claim.section for claim in CLAIMS)
 

@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from synthetic_study import paper_rows
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.store import TrialRow
-from marginwise.study.report.summary import (
-    Comparison,
-    Sample,
-    Trials,
-    compare_best,
-    compare_means,
-    compare_previous,
-    counted_error,
-)
+from marginwise.study.paper.compare import Comparison, compare_best, compare_means, compare_previous
+from marginwise.study.record import TrialRow
+from marginwise.study.report.summary import Sample, Trials, counted_error
+from synthetic_study import paper_rows
 
 
 def _row(number: int, error: float | None, status: str = "done", **more) -> TrialRow:

@@ -12,7 +12,7 @@ from marginwise.criteria.ep import EPEvidence
 from marginwise.errors import NotConvergedError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
-from marginwise.study import gp_evidence
+from marginwise.study.paper import gp_evidence
 from marginwise.study.paper.gp_evidence import LaplaceGPEvidence, SiteEvidence
 from zoo import blobs
 

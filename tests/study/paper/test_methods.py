@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.svm import SVC
-from toy_study import SMALL
 
 from marginwise import MarginSVC, kernel, load_benchmark
 from marginwise.criteria import as_criterion
@@ -17,29 +16,36 @@ from marginwise.datasets import benchmark_names
 from marginwise.errors import NotConvergedError
 from marginwise.hyperparameters import Hyperparameters, random_start
 from marginwise.slack import LINEAR
-from marginwise.study import Effort, Trial, method_names, paper_plan, quick_plan
-from marginwise.study.plan import PAPER_TRIALS
-from marginwise.study.trial import METHODS, load_data, run_trial, settings_of
+from marginwise.study import BenchmarkSource, Effort, Trial, Walk
+from marginwise.study.data import load_data
 from marginwise.study.judge import TRACE_ROWS, Judge, thinned
+from marginwise.study.paper import METHODS, paper_plan, quick_plan
 from marginwise.study.paper.methods.previous import FREE_OFFSET
-from marginwise.study.searches import Walk
+from marginwise.study.paper.plan import PAPER_TRIALS
+from marginwise.study.trial import Task
 from marginwise.svm import solve
 from marginwise.tuning import tune
+from toy_study import SMALL
 
-NAMES = method_names()
+NAMES = tuple(METHODS)
+CRABS = BenchmarkSource("crabs")
 
 _SCALES = ("l1", "l2", "l3", "l4", "l5")
 
 
+def task(method, number=0, dataset="crabs", effort=SMALL):
+    return Task(Trial(dataset, method, number), METHODS[method], BenchmarkSource(dataset), effort)
+
+
 def found(method, number=0, data=None, effort=SMALL):
-    data = load_data("crabs", effort) if data is None else data
+    data = load_data(CRABS, effort) if data is None else data
     return METHODS[method].run(data, Trial("crabs", method, number), effort)
 
 
 def test_the_plans_hold_every_method_and_the_papers_counts():
     assert tuple(PAPER_TRIALS) == NAMES
     plan = paper_plan()
-    assert (plan.datasets, plan.methods) == (benchmark_names(), NAMES)
+    assert (tuple(plan.datasets), tuple(plan.methods)) == (benchmark_names(), NAMES)
     trials = plan.enumerate()
     assert len(set(trials)) == len(trials)
     walks = [trial for trial in trials if trial.method in ("le1-walk", "le2-walk", "gacv-walk", "span-walk")]
@@ -63,7 +69,8 @@ def test_seeds_are_hashed_from_names():
 
 @pytest.mark.parametrize("method", NAMES)
 def test_a_method_gives_a_whole_row(method):
-    row, trace = run_trial(Trial("crabs", method, 1), SMALL)
+    row = task(method, 1).run()
+    trace = row.trace
     assert (row.status, row.error_name) == ("done", ""), row.message
     assert row.message
     assert row.seed == Trial("crabs", method, 1).seed
@@ -89,7 +96,7 @@ def test_a_method_gives_a_whole_row(method):
 
 @pytest.mark.parametrize("method", NAMES)
 def test_no_method_looks_at_the_test_labels(method):
-    data = load_data("crabs", SMALL)
+    data = load_data(CRABS, SMALL)
     seen, turned = found(method, 2), found(method, 2, replace(data, y_test=-data.y_test))
     assert seen.hyperparameters == turned.hyperparameters
     assert seen.evaluations == turned.evaluations
@@ -136,14 +143,14 @@ def test_the_judge_agrees_with_the_estimator():
 def test_an_oracle_is_the_least_error_along_the_path():
     row = found("gacv-walk")
     assert row.oracle_error == min(row.trace["test_error"])
-    judge = Judge.of(load_data("crabs", SMALL), LINEAR)
+    judge = Judge.of(load_data(CRABS, SMALL), LINEAR)
     middle = len(row.trace["C"]) // 2
     here = Hyperparameters.from_values([row.trace[name][middle] for name in ("C", "k0", "koff", *_SCALES)])
     assert judge.svm_error(here) == row.trace["test_error"][middle]
 
 
 def test_traces_are_thinned_evenly_and_keep_their_ends():
-    data = load_data("crabs", SMALL)
+    data = load_data(CRABS, SMALL)
     trace = tune(data.X_train, data.y_train, "gacv", search="random-walk", random_state=0, max_evaluations=900).trace
     kept = thinned(trace.accepted)
     assert len(trace.accepted) > len(kept)
@@ -165,7 +172,7 @@ def test_the_free_offset_of_cross_validation_is_that_of_a_classical_svm():
 def test_the_grid_is_searched_for_the_least_cross_validation_error():
     trial = Trial("crabs", "svm-cv", 0)
     row, method = found("svm-cv"), METHODS["svm-cv"]
-    data = load_data("crabs", SMALL)
+    data = load_data(CRABS, SMALL)
     problem = Judge.of(data, LINEAR).problem
     criterion = CrossValidationError("linear", folds=10, seed=trial.seed)
     values = [
@@ -190,25 +197,25 @@ def test_a_criterion_that_fails_at_the_start_is_an_error(monkeypatch):
 
     monkeypatch.setattr(type(as_criterion("gacv")), "evaluate", fail)
     with pytest.raises(NotConvergedError, match="no number"):
-        Walk("gacv", "linear").run(load_data("crabs", SMALL), Trial("crabs", "gacv-walk", 0), SMALL)
-    row, trace = run_trial(Trial("crabs", "gacv-walk", 0), SMALL)
-    assert (row.status, row.error_name, trace) == ("failed", "NotConvergedError", None)
+        Walk("gacv", "linear").run(load_data(CRABS, SMALL), Trial("crabs", "gacv-walk", 0), SMALL)
+    row = task("gacv-walk").run()
+    assert (row.status, row.error_name, row.trace) == ("failed", "NotConvergedError", None)
 
 
 def test_settings_tell_what_rows_depend_on():
-    one = settings_of("crabs", "le1-walk", SMALL)
-    assert one == settings_of("crabs", "le1-walk", SMALL)
-    for dataset, method, effort in (
-        ("pima", "le1-walk", SMALL),
-        ("crabs", "le2-walk", SMALL),
-        ("crabs", "le1-walk", replace(SMALL, walk_evaluations=61)),
+    one = task("le1-walk").settings()
+    assert one == task("le1-walk", 3).settings()
+    for other in (
+        task("le1-walk", dataset="pima"),
+        task("le2-walk"),
+        task("le1-walk", effort=replace(SMALL, walk_evaluations=61)),
     ):
-        assert one != settings_of(dataset, method, effort)
+        assert one != other.settings()
 
 
 def test_cut_data_keeps_both_classes():
     for dataset in benchmark_names():
-        data = load_data(dataset, quick_plan().effort)
+        data = load_data(BenchmarkSource(dataset), quick_plan().effort)
         assert len(data.y_train) == 60
         assert set(data.y_train) == {-1.0, 1.0}
         assert len(data.y_test) <= 500

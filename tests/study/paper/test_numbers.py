@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from marginwise.study import declare, paper
+from marginwise.study.paper import numbers as paper
+from marginwise.study.paper import paper_plan
 
 
 def test_tables_add_up():
@@ -35,7 +36,7 @@ def test_a_best_trial_is_better_than_the_mean():
 
 
 def test_methods_and_trials_are_those_of_the_study():
-    plan = declare.paper_plan()
+    plan = paper_plan()
     for column in (*paper.COLUMNS, *paper.PREVIOUS_COLUMNS):
         assert column.method in plan.methods
     for column in paper.COLUMNS:

@@ -6,18 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from synthetic_study import EFFORT, paper_rows
 
 from marginwise.criteria import evaluate
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.study.data import BenchmarkSource, load_data
+from marginwise.study.paper import METHODS
 from marginwise.study.paper import numbers as paper
-from marginwise.study.trial import METHODS, load_data
 from marginwise.study.paper.optima import CRITERIA, LEAST_BARRIER, Scan, scan_optima
 from marginwise.study.report.summary import Trials
+from synthetic_study import EFFORT, paper_rows
 
 
 def _load(row):
-    return load_data(row.dataset, EFFORT)
+    return load_data(BenchmarkSource(row.dataset), EFFORT)
 
 
 @pytest.mark.parametrize("method", CRITERIA)
@@ -27,7 +28,7 @@ def test_a_scan_is_the_criterion_on_the_line(method):
     ends = {row.number: np.log(row.hyperparameters) for row in rows}
     middle = Hyperparameters.from_vector((ends[scan.start] + ends[scan.end]) / 2)
     name, slack = CRITERIA[method]
-    data = load_data("crabs", EFFORT)
+    data = load_data(BenchmarkSource("crabs"), EFFORT)
     value = evaluate(name, data.X_train, data.y_train, middle, slack).value
     sign = -1 if method in ("gacv-walk", "span-walk") else 1
     assert scan.scores[1] == pytest.approx(sign * value, rel=1e-6)
@@ -52,7 +53,7 @@ def test_pairs_are_the_best_with_others_by_rank():
 def test_only_trials_on_the_same_data_are_compared():
     rows = [row for row in paper_rows() if row.dataset == "crabs" and row.method == "gacv-walk"][:2]
     efforts = {0: EFFORT, 1: replace(EFFORT, train_rows=30)}
-    assert scan_optima(Trials(rows), lambda row: load_data("crabs", efforts[row.number])) == []
+    assert scan_optima(Trials(rows), lambda row: load_data(BenchmarkSource("crabs"), efforts[row.number])) == []
 
 
 def test_barriers():

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from synthetic_study import paper_rows, paper_store, trace_of
 
+from marginwise.display import Drawing
 from marginwise.errors import InvalidInputError
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.figures.errors import Drawing, Histograms, Methods
-from marginwise.study.paper.optima import Scan, Scans, Spread
-from marginwise.study.paper.figures.paths import AscentAmplitudes, AscentScales, Walk, typical
+from marginwise.study.paper.figures import Histograms, Scans, Spread, methods, typical
+from marginwise.study.paper.figures.paths import AscentAmplitudes, AscentScales, Walk
+from marginwise.study.paper.optima import Scan
 from marginwise.study.report.summary import Trials
+from synthetic_study import paper_rows, paper_store, trace_of
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +40,14 @@ def test_histograms_count_every_trial(trials):
 
 
 def test_methods_show_ours_and_theirs(trials):
-    methods = Methods.compute(trials)
-    figure = _drawn(methods)
+    shown = methods(trials)
+    figure = _drawn(shown)
     assert [panel.get_title(loc="left") for panel in figure.axes] == list(paper.DATASETS.values())
-    assert methods.published["gp-mean-field", "crabs"] == (1.7, None)
-    assert ("gp-mean-field", "twonorm") not in methods.published
+    assert shown.published["gp-mean-field", "crabs"] == (1.7, None)
+    assert ("gp-mean-field", "twonorm") not in shown.published
     diamonds = [line for line in figure.axes[0].lines if line.get_marker() == "D"]
     assert [line.get_xdata()[0] for line in diamonds] == [10.7, 10.5, 13.0, 6.0, 9.2, 3.3, 3.3, 2.5, 3.3, 1.7]
-    assert Methods.compute(Trials([])) is None
+    assert methods(Trials([])) is None
 
 
 def test_paths_show_the_columns_of_the_trace(trials):

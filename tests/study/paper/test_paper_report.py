@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import re
 from pathlib import Path
 
 import pytest
-from synthetic_study import paper_rows, paper_store
 
-from marginwise.errors import InvalidInputError
-from marginwise.study import paper, report_command
-from marginwise.study.paper.claims.claim import Findings
-from marginwise.study.paper.gather import read_rows, read_scans
-from marginwise.study.paper.report import write_report
+from marginwise.cli import main
+from marginwise.study import TrialRow
+from marginwise.study.paper import numbers as paper
+from marginwise.study.paper.findings import Findings, read_scans
+from marginwise.study.paper.report import write_paper_report
 from marginwise.study.paper.reproduction import read_reasons, reproduction, write_reproduction
-from marginwise.study.store import TrialRow
+from marginwise.study.record import read_rows
 from marginwise.study.report.summary import Trials
 from page_checks import check_page, in_browser, needs_browser, read
+from synthetic_study import paper_rows, paper_store
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +27,11 @@ def report(tmp_path_factory):
     """The report of rows with the paper's statistics, but for one cell; and where it is."""
     directory = tmp_path_factory.mktemp("report")
     rows = paper_rows(shift={("pima", "le1-walk"): 5.0}, most=2)
-    rows.append(TrialRow("crabs", "svm-cv", 99, 0, "failed", "a <b> & c", "ValueError", fingerprint="small"))
+    rows.append(
+        TrialRow("crabs", "svm-cv", 99, 0, "failed", message="a <b> & c", error_name="ValueError", fingerprint="small")
+    )
     with paper_store(directory / "study.sqlite", rows) as store:
-        write_report(store, directory / "report", pairs=1, formats=("svg",))
+        write_paper_report(store, directory / "report", pairs=1, formats=("svg",))
     return directory / "report"
 
 
@@ -74,7 +75,7 @@ def test_markdown_says_the_same(report):
 
 def test_a_study_that_has_not_begun_says_so(tmp_path):
     with paper_store(tmp_path / "study.sqlite", []) as store:
-        html = write_report(store, tmp_path / "report").read_text(encoding="utf-8")
+        html = write_paper_report(store, tmp_path / "report").read_text(encoding="utf-8")
     check_page(html)
     texts = " ".join(read(html).texts)
     assert "No trial is finished yet." in texts
@@ -87,7 +88,9 @@ def test_a_study_that_has_not_begun_says_so(tmp_path):
 def test_a_study_under_way_says_what_is_missing(tmp_path):
     rows = [row for row in paper_rows() if row.dataset == "crabs" and row.number < 2 and "walk" in row.method]
     with paper_store(tmp_path / "study.sqlite", rows) as store:
-        html = write_report(store, tmp_path / "report", pairs=1, formats=("png", "pdf")).read_text(encoding="utf-8")
+        html = write_paper_report(store, tmp_path / "report", pairs=1, formats=("png", "pdf")).read_text(
+            encoding="utf-8"
+        )
     texts = " ".join(read(html).texts)
     assert "26 of the 30 cells" in texts
     assert "Crabs, LE1 (2 of 25)" in texts
@@ -97,13 +100,11 @@ def test_a_study_under_way_says_what_is_missing(tmp_path):
 
 def test_the_command_writes_the_report(tmp_path, capsys):
     paper_store(tmp_path / "study.sqlite", []).close()
-    parser = argparse.ArgumentParser()
-    report_command.add_arguments(parser)
     url, output = f"sqlite:///{tmp_path}/study.sqlite", tmp_path / "new" / "report"
-    assert report_command.run(parser.parse_args(["--store", url, "--output", str(output)])) == 0
+    assert main(["study", "report", "--store", url, "--output", str(output)]) == 0
     assert capsys.readouterr().out == f"{output}/index.html\n"
-    with pytest.raises(InvalidInputError, match="a study that was begun"):
-        report_command.run(parser.parse_args(["--store", f"sqlite:///{tmp_path}/other.sqlite"]))
+    assert main(["study", "report", "--store", f"sqlite:///{tmp_path}/other.sqlite"]) == 2
+    assert "a study that was begun" in capsys.readouterr().err
 
 
 _LOOK = """

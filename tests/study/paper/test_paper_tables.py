@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-
 import pytest
-from synthetic_study import paper_rows
 
-from marginwise.display import Cell, Page
-from marginwise.study import tables
+from marginwise.display import Cell
+from marginwise.study.paper import tables
 from marginwise.study.paper.optima import Scan
-from marginwise.study.store import TrialRow
 from marginwise.study.report.summary import Trials
-from marginwise.display.table import Table
+from synthetic_study import paper_rows
 
 
 @pytest.fixture(scope="module")
@@ -69,31 +65,8 @@ def test_the_sets_have_the_sizes_of_the_paper():
         assert record["ours"] == record["published"]
 
 
-def test_methods_without_trials_are_left_out():
-    row = TrialRow("crabs", "tuned-svc", 0, 0, "done", test_error=0.02)
-    about = tables.OURS[0]
-    assert [shown[0] for shown in tables.ours(Trials([row]), *about).rows] == ["tuned-svc"]
-    assert tables.ours(Trials([]), *about).rows == []
-
-
 def test_barriers_are_counted():
     scans = [Scan("crabs", "le1-walk", 0, 1, (0.0, -1.0, 0.0)), Scan("crabs", "le1-walk", 0, 2, (1.0, 0.5, 0.0))]
     shown = tables.barriers(scans).rows[0]
     assert shown[1] == Cell("1 of 2", 1, detail="1")
     assert shown[2] == Cell("—", None)
-
-
-def test_failures_have_names():
-    row = TrialRow("crabs", "tuned-svc", 4, 0, "failed", "it broke", "ValueError")
-    assert tables.failures(Trials([row])).rows == [["crabs/tuned-svc/4", "ValueError", "it broke"]]
-
-
-def test_a_table_in_three_forms(tmp_path):
-    rows = [["x|y", Cell("1.0", 1.0, detail="0.9"), None]]
-    table = Table("name", "Title", "Note.", ["a", "b", "c"], rows, [{"a": "x", "b": 1.25}])
-    assert table.markdown().splitlines()[2:5] == ["| a | b | c |", "| --- | ---: | --- |", "| x\\|y | 1.0<br>0.9 | — |"]
-    with table.write_csv(tmp_path).open(newline="") as file:
-        assert list(csv.DictReader(file)) == [{"a": "x", "b": "1.25"}]
-    page = Page("t")
-    table.add_to(page)
-    assert "<small>0.9</small>" in page.html()

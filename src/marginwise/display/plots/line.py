@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise.criteria import Criterion
-from marginwise.errors import InvalidInputError
 from marginwise.display.plots._axes import axes_for
+from marginwise.errors import InvalidInputError
 from marginwise.search import LineScan
 from marginwise.tuning import scan_line
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from marginwise.display.plots._axes import axes_for
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
-from marginwise.display.plots._axes import axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

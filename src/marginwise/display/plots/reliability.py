@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise.display.plots._axes import column_of_axes, label_text
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
-from marginwise.display.plots._axes import column_of_axes, label_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

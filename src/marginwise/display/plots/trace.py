@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from marginwise.display.plots._axes import column_of_axes
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
-from marginwise.display.plots._axes import column_of_axes
 from marginwise.search import Trace
 
 if TYPE_CHECKING:

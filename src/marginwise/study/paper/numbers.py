@@ -107,3 +107,8 @@ def trials(dataset: str, method: str) -> int:
 def best_previous(dataset: str) -> float:
     """Return the least error, in %, that the paper quotes from previous work."""
     return min(error for error in PREVIOUS[dataset] if error is not None)
+
+
+def label(dataset: str) -> str:
+    """Return what a data set is called: as in the paper, or by its name if the paper does not have it."""
+    return DATASETS.get(dataset, dataset)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from marginwise.study import sections, tables
-from marginwise.study.paper.claims.claim import Findings
-from marginwise.study.paper.figures.errors import Drawing, Methods
-from marginwise.study.paper.gather import gather, read_rows, read_scans, write_rows, write_scans
-from marginwise.study.paper.optima import Scans
-from marginwise.study.paper.report import to_markdown
-from marginwise.study.paper.sections import Section
-from marginwise.study.store import Store
+from marginwise.display import Document, Drawing, Section
+from marginwise.study.paper import figures, sections, tables
+from marginwise.study.paper.findings import Findings, gather, read_scans, write_scans
+from marginwise.study.record import read_rows, write_rows
 from marginwise.study.report.summary import Trials
+from marginwise.study.report.tables import failures
+from marginwise.study.store import Store
 
 _LEAD = """Every number here is computed from one run of the study at the paper's counts, whose trials are kept beside
 this page: [reproduction.csv](reproduction.csv), one line each, and [reproduction-scans.csv](reproduction-scans.csv),
@@ -49,7 +47,8 @@ def write_reproduction(directory: str | Path, store: Store | None = None) -> Pat
 
 def drawings(findings: Findings) -> list[Drawing]:
     """Return the figures of the page."""
-    found = [Methods.compute(findings.trials), Scans(tuple(findings.scans)) if findings.scans else None]
+    scans = figures.Scans(tuple(findings.scans)) if findings.scans else None
+    found = [figures.methods(findings.trials), scans]
     return [drawing for drawing in found if drawing is not None]
 
 
@@ -62,12 +61,12 @@ def reproduction(findings: Findings, reasons: dict[tuple[str, str], str] | None 
         sections.errors(trials, reasons),
         Section("Best trials and previous work", [tables.best(trials), tables.previous(trials)]),
         sections.separation(findings),
-        sections.all_methods(trials),
-        Section("Time and data", [tables.times(trials), tables.sizes()]),
+        sections.side_by_side(trials),
+        Section("Time and data", [tables.times(trials), tables.sizes(findings.sizes)]),
     ]
     if trials.failed:
-        parts.append(Section("Failures", [tables.failures(trials)]))
-    return to_markdown("What holds of the paper's numbers", _LEAD, parts, figures="images/reproduction-")
+        parts.append(Section("Failures", [failures(trials)]))
+    return Document("What holds of the paper's numbers", _LEAD, parts).markdown(figures="images/reproduction-")
 
 
 def read_reasons(path: Path) -> dict[tuple[str, str], str]:

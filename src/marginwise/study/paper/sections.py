@@ -4,53 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from marginwise.display import Cell
-from marginwise.display.page import Value
-from marginwise.study import claims_on_errors, claims_on_searches, paper, tables
-from marginwise.study.paper.claims.claim import FAILS, HOLDS, IN_PART, UNTESTED, Claim, Findings, Judgement
-from marginwise.study.plan import PAPER_TRIALS
-from marginwise.study.paper.figures.errors import Drawing, Histograms, Methods
-from marginwise.study.paper.optima import Scans, Spread
-from marginwise.study.report.summary import EARLY, Comparison, Trials, compare_means
-from marginwise.display.table import Table
-
-CLAIMS: tuple[Claim, ...] = (*claims_on_searches.CLAIMS, *claims_on_errors.CLAIMS)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """A few numbers with what they count."""
-
-    pairs: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Notes:
-    """What a reader should beware of."""
-
-    messages: Sequence[str]
-
-
-Part = str | Facts | Notes | Table | Drawing
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading and what is below it."""
-
-    title: str
-    parts: list[Part] = field(default_factory=list)
+from marginwise.display import Cell, Drawing, Facts, Notes, Part, Section, Table, Value
+from marginwise.display.table import minus
+from marginwise.study.paper import figures, tables
+from marginwise.study.paper import numbers as paper
+from marginwise.study.paper.claims import CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, judged
+from marginwise.study.paper.compare import Comparison, all_datasets, all_methods, compare_means, n_test
+from marginwise.study.paper.findings import EARLY, Findings
+from marginwise.study.paper.methods import METHODS
+from marginwise.study.report.summary import Trials
+from marginwise.study.report.tables import methods as methods_tables
 
 
 def overview(findings: Findings) -> Section:
     """Tell the story in numbers."""
     trials = findings.trials
     section = Section("Overview")
-    cells = [cell for cell in compare_means(trials) if cell.within(1) is not None]
+    cells = [cell for cell in _published(trials) if cell.within(1) is not None]
     verdicts = Counter(judgement.verdict for _, judgement in judged(findings))
     n_done = len(trials.rows) - len(trials.failed)
     section.parts.append(
@@ -67,6 +40,8 @@ def overview(findings: Findings) -> Section:
         )
     )
     section.parts.extend(story(findings))
+    if others := _others(trials):
+        section.parts.append(others)
     missing = [f"{paper.DATASETS[d]}, {column.label}" for d, column in _empty_cells(trials)]
     warnings = []
     if missing:
@@ -112,11 +87,6 @@ def story(findings: Findings) -> Iterable[str]:
         )
 
 
-def judged(findings: Findings) -> list[tuple[Claim, Judgement]]:
-    """Return every claim with its judgement."""
-    return [(claim, claim.judged(findings)) for claim in CLAIMS]
-
-
 def claims(findings: Findings) -> Section:
     """List the paper's claims, each with its verdict."""
     tones = {HOLDS: "good", IN_PART: "mixed", FAILS: "bad"}
@@ -144,7 +114,7 @@ def claims(findings: Findings) -> Section:
 def errors(trials: Trials, reasons: dict[tuple[str, str], str] | None = None) -> Section:
     """Show the main table, and what does not agree."""
     section = Section("Test errors", [tables.means(trials)])
-    if (methods := Methods.compute(trials)) is None:
+    if (methods := figures.methods(trials)) is None:
         return Section("Test errors", ["No trial is finished yet."])
     section.parts.extend([methods, tables.cells(trials), misses(trials, reasons or {})])
     return section
@@ -158,9 +128,9 @@ def misses(trials: Trials, reasons: dict[tuple[str, str], str]) -> Table | str:
         assert cell.difference is not None
         assert cell.published_sd is not None
         apart = cell.difference / cell.published_sd
-        name = f"{paper.DATASETS[cell.dataset]}, {cell.column.label}"
+        name = f"{paper.label(cell.dataset)}, {cell.column.label}"
         known = " ".join([_known(trials, cell), reasons.get((cell.dataset, cell.column.label), "")]).strip()
-        rows.append([name, Cell(f"{apart:+.1f}".replace("-", "−"), apart), known])
+        rows.append([name, Cell(minus(f"{apart:+.1f}"), apart), known])
         records.append({"dataset": cell.dataset, "column": cell.column.label, "in_their_sd": apart, "known": known})
     if not rows:
         return "Every mean that there is lies within one of the paper's standard deviations."
@@ -209,21 +179,21 @@ def separation(findings: Findings) -> Section:
     """Show whether the ends of searches are separate optima."""
     if not findings.scans:
         return Section("Local optima", ["No two trials of the same criterion on the same data are finished yet."])
-    return Section("Local optima", [Scans(tuple(findings.scans)), tables.barriers(findings.scans)])
+    return Section("Local optima", [figures.Scans(tuple(findings.scans)), tables.barriers(findings.scans)])
 
 
 def optima(findings: Findings) -> Section:
     """Show local optima, and how far apart they are."""
     section = separation(findings)
-    spreads = [Spread.compute(findings.trials, dataset) for dataset in paper.DATASETS]
+    spreads = [figures.Spread.compute(findings.trials, dataset) for dataset in all_datasets(findings.trials)]
     section.parts.extend(spread for spread in spreads if spread is not None)
     return section
 
 
 def histograms(trials: Trials) -> Section:
     """Show how errors are spread over trials."""
-    found = [Histograms.compute(trials, dataset) for dataset in paper.DATASETS]
-    parts: list[Part] = [drawing for drawing in found if drawing is not None]
+    found = [figures.Histograms.compute(trials, dataset) for dataset in all_datasets(trials)]
+    parts: list[Part | str] = [drawing for drawing in found if drawing is not None]
     return Section("Spread of the errors", parts or ["No trial of the paper's methods is finished yet."])
 
 
@@ -232,18 +202,35 @@ def paths(drawings: Sequence[Drawing]) -> Section:
     return Section("Single searches", list(drawings) or ["No trial with a recorded path is finished yet."])
 
 
-def all_methods(trials: Trials) -> Section:
+def side_by_side(trials: Trials) -> Section:
     """Compare all methods, the paper's and ours."""
-    found = [table for about in tables.OURS if (table := tables.ours(trials, *about)).rows]
+    found = methods_tables(trials, all_datasets(trials), all_methods(trials))
     return Section("All methods", list(found) or ["No trial is finished yet."])
+
+
+def _others(trials: Trials) -> str:
+    """Say what there is beside the paper's study."""
+    datasets = [name for name in trials.datasets if name not in paper.DATASETS]
+    methods = [name for name in trials.methods if name not in METHODS]
+    parts = [
+        f"the {word}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+        for word, names in (("data set", datasets), ("method", methods))
+        if names
+    ]
+    return f"Beside what the paper has, every table has {' and '.join(parts)}." if parts else ""
 
 
 def _within(cells: list[Comparison], multiple: float) -> int:
     return sum(bool(cell.within(multiple)) for cell in cells)
 
 
+def _published(trials: Trials) -> list[Comparison]:
+    """Return the cells of the main table for which the paper has a number."""
+    return [cell for cell in compare_means(trials) if cell.published is not None]
+
+
 def _empty_cells(trials: Trials) -> list[tuple[str, paper.Column]]:
-    return [(cell.dataset, cell.column) for cell in compare_means(trials) if not cell.ours.n]
+    return [(cell.dataset, cell.column) for cell in _published(trials) if not cell.ours.n]
 
 
 def _short_cells(trials: Trials) -> list[str]:
@@ -251,18 +238,18 @@ def _short_cells(trials: Trials) -> list[str]:
         f"{paper.DATASETS[dataset]}, {column.label} ({n} of {paper.trials(dataset, column.method)})"
         for dataset in paper.DATASETS
         for column in paper.COLUMNS[:5]
-        if 0 < (n := trials.column(dataset, column).n) < paper.trials(dataset, column.method)
+        if 0 < (n := trials.sample(dataset, column.method).n) < paper.trials(dataset, column.method)
     ]
 
 
 def _reduced(trials: Trials) -> list[str]:
-    return [label for d, label in paper.DATASETS.items() if trials.test_size(d) < paper.SIZES[d][2]]
+    return [label for d, label in paper.DATASETS.items() if n_test(trials, d) < paper.SIZES[d][2]]
 
 
 def _leaders(trials: Trials, count: int = 3) -> list[tuple[str, float]]:
     """Return the methods with the least error averaged over all data sets."""
     means = {}
-    for method in PAPER_TRIALS:
+    for method in all_methods(trials):
         found = [trials.sample(dataset, method).mean for dataset in paper.DATASETS]
         known = [mean for mean in found if mean is not None]
         if len(known) == len(found):

@@ -1,52 +1,14 @@
-"""What the paper claims, as rules that numbers decide. The rules are in :mod:`claims_on_errors` and _on_searches."""
+"""What a claim of the paper is: a statement, and a rule by which numbers decide whether it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.optima import Scan
-from marginwise.study.paper.numbers import Column
-from marginwise.study.report.summary import Sample, Trials
+from marginwise.study.paper.findings import Findings, NoTrialsError
 
 HOLDS, IN_PART, FAILS, UNTESTED = "holds", "holds in part", "does not hold", "not tested yet"
-
-
-class NoTrialsError(LookupError):
-    """A claim needs trials that are not there yet."""
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What the claims are judged by: the trials, and the criteria along lines between their ends."""
-
-    trials: Trials
-    scans: Sequence[Scan] = ()
-
-    def sample(self, dataset: str, column: Column) -> Sample:
-        """Return errors in %; at least one."""
-        return self.field(dataset, column.method, column.field)
-
-    def field(self, dataset: str, method: str, field: str = "test_error") -> Sample:
-        """Return a number of each trial; at least one."""
-        found = self.trials.sample(dataset, method, field)
-        if not found.n:
-            raise NoTrialsError(f"no {method} on {paper.DATASETS[dataset]}")
-        return found
-
-    def mean(self, dataset: str, column: Column) -> float:
-        """Return the mean error in %."""
-        mean = self.sample(dataset, column).mean
-        assert mean is not None
-        return mean
-
-    def sd(self, dataset: str, column: Column) -> float:
-        """Return the standard deviation of the errors in %."""
-        sd = self.sample(dataset, column).sd
-        if sd is None:
-            raise NoTrialsError(f"fewer than two of {column.method} on {paper.DATASETS[dataset]}")
-        return sd
 
 
 @dataclass(frozen=True)

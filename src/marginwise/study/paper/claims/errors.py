@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims.claim import Claim, Findings, Judgement, listed, per_dataset, verdict
+from marginwise.study.paper.claims.claim import Claim, Judgement, listed, per_dataset, verdict
+from marginwise.study.paper.compare import n_test
+from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, SIMPLE, Column
 from marginwise.study.report.summary import counted_error
 
@@ -64,7 +66,7 @@ def _shares_near_best(findings: Findings) -> dict[str, dict[str, float]]:
     for dataset in DATASETS:
         samples = {column: findings.sample(dataset, column) for column in (*SIMPLE, EVIDENCE)}
         best = min(min(sample.values) for sample in samples.values())
-        limit = best + 2 * np.sqrt(2) * counted_error(best, findings.trials.test_size(dataset)) + 1e-9
+        limit = best + 2 * np.sqrt(2) * counted_error(best, n_test(findings.trials, dataset)) + 1e-9
         for column in SIMPLE:
             shares[column.label][dataset] = float(np.mean(np.array(samples[column].values) <= limit))
     return shares
@@ -116,10 +118,10 @@ def _best_and_average(findings: Findings) -> Judgement:
     good, poor = 0, 0
     for dataset in DATASETS:
         previous = paper.best_previous(dataset)
-        n_test = findings.trials.test_size(dataset)
+        points = n_test(findings.trials, dataset)
         for column in SIMPLE:
             sample = findings.sample(dataset, column)
-            limit = previous + 2 * np.hypot(counted_error(previous, n_test), counted_error(min(sample.values), n_test))
+            limit = previous + 2 * np.hypot(counted_error(previous, points), counted_error(min(sample.values), points))
             good += min(sample.values) <= limit
             poor += findings.mean(dataset, column) > limit
     return Judgement(
@@ -197,7 +199,7 @@ def _hunt(findings: Findings) -> Judgement:
         tuned = findings.field(dataset, "tuned-svc")
         mean, evidence = tuned.mean, findings.mean(dataset, EVIDENCE)
         assert mean is not None
-        se = counted_error(evidence, findings.trials.test_size(dataset))
+        se = counted_error(evidence, n_test(findings.trials, dataset))
         right += mean > evidence + 2 * se
         parts.append(f"{label} {mean:.1f} against {evidence:.1f}")
     return Judgement(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims.claim import Claim, Findings, Judgement, NoTrialsError, listed, per_dataset, verdict
+from marginwise.study.paper.claims.claim import Claim, Judgement, listed, per_dataset, verdict
+from marginwise.study.paper.findings import Findings, NoTrialsError
 from marginwise.study.paper.numbers import DATASETS, EVIDENCE, SIMPLE
 
 #: Two numbers are of the same order of magnitude if their ratio is within this factor of 1.
@@ -27,7 +28,7 @@ def _evidence_optima(findings: Findings) -> Judgement:
 
 
 def _optima(findings: Findings, methods: list[str]) -> Judgement:
-    scans = [scan for scan in findings.scans if scan.method in methods]
+    scans = [scan for scan in findings.scans if scan.method in methods and scan.dataset in DATASETS]
     cells = {(scan.dataset, scan.method) for scan in scans}
     if not cells:
         raise NoTrialsError("no two trials on the same data")

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marginwise.display import INK, SERIES
+from marginwise.display import INK, SERIES, Drawing
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.figures.errors import Drawing
-from marginwise.study.store import Store, TrialRow
+from marginwise.study.paper.compare import all_datasets
+from marginwise.study.record import Trace, TrialRow
 from marginwise.study.report.summary import Trials
+from marginwise.study.store import Store
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-#: A trace by columns: "evaluation", "value", "C", "k0", "koff", "l1" …, "g_C" …, "test_error".
-Columns = dict[str, list[float]]
 
 #: Length scales shown of a walk (fig. twonorm_lz) and of an ascent (fig. twonorm_ll).
 WALK_SCALES, ASCENT_SCALES = 5, 6
@@ -28,9 +26,9 @@ WALK_SCALES, ASCENT_SCALES = 5, 6
 _LOGARITHMIC = 4.0
 
 
-def typical(store: Store, trials: Trials, method: str) -> tuple[TrialRow, Columns] | None:
+def typical(store: Store, trials: Trials, method: str) -> tuple[TrialRow, Trace] | None:
     """Return a trial to show and its trace: the first on Twonorm, as in the paper, or on the first set that has one."""
-    for dataset in ("twonorm", *paper.DATASETS):
+    for dataset in ("twonorm", *all_datasets(trials)):
         for row in trials.done(dataset, method):
             trace = store.trace(row)
             if trace is not None and len(trace.get("evaluation", ())) > 1:
@@ -43,11 +41,11 @@ class _Path(Drawing):
     """A trial and its trace."""
 
     row: TrialRow
-    trace: Columns
+    trace: Trace
 
     @property
     def _where(self) -> str:
-        return f"{paper.DATASETS[self.row.dataset]}, trial {self.row.number}"
+        return f"{paper.label(self.row.dataset)}, trial {self.row.number}"
 
     @property
     def steps(self) -> list[float]:
@@ -191,7 +189,7 @@ class AscentAmplitudes(_Path):
 
 
 #: Figures of one search: the method whose trial is shown, and the figure.
-PATHS: tuple[tuple[str, Callable[[TrialRow, Columns], Drawing]], ...] = (
+PATHS: tuple[tuple[str, Callable[[TrialRow, Trace], Drawing]], ...] = (
     ("le1-walk", Walk),
     ("evidence-ascent", AscentScales),
     ("evidence-ascent", AscentAmplitudes),

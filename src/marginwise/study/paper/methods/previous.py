@@ -9,8 +9,8 @@ import numpy as np
 from marginwise.criteria.cross_validation import CrossValidationError
 from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.study.paper.gp_evidence import ClassifierEvidence, LaplaceGPEvidence, SiteEvidence
 from marginwise.study.judge import Judge, flat, thinned, to_columns
+from marginwise.study.paper.gp_evidence import ClassifierEvidence, LaplaceGPEvidence, SiteEvidence
 from marginwise.study.plan import Effort, Trial
 from marginwise.study.record import Outcome
 from marginwise.study.searches import first_or_random, outcome, timed_tune

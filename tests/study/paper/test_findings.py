@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from synthetic_study import paper_rows, paper_store
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.gather import gather, path_facts, read_rows, read_scans, write_rows, write_scans
+from marginwise.study.paper.compare import compare_means
+from marginwise.study.paper.findings import gather, path_facts, read_scans, write_scans
 from marginwise.study.paper.optima import CRITERIA, Scan
-from marginwise.study.store import TrialRow
-from marginwise.study.report.summary import Trials, compare_means
+from marginwise.study.record import TrialRow, read_rows, write_rows
+from marginwise.study.report.summary import Trials
+from synthetic_study import paper_rows, paper_store
 
 
 def test_a_store_becomes_findings(tmp_path):
@@ -28,7 +29,9 @@ def test_a_store_becomes_findings(tmp_path):
 
 
 def test_failed_trials_are_kept_apart(tmp_path):
-    failed = TrialRow("crabs", "svm-cv", 0, 1, "failed", "it broke", "ValueError", fingerprint="small")
+    failed = TrialRow(
+        "crabs", "svm-cv", 0, 1, "failed", message="it broke", error_name="ValueError", fingerprint="small"
+    )
     with paper_store(tmp_path / "study.sqlite", [failed]) as store:
         findings = gather(store)
     assert findings.trials.failed == [failed]
@@ -56,7 +59,7 @@ def test_paths_without_a_correlation():
 
 
 def test_rows_through_a_file(tmp_path):
-    failed = TrialRow("crabs", "svm-cv", 9, 1, "failed", "it broke; here; and there", "ValueError")
+    failed = TrialRow("crabs", "svm-cv", 9, 1, "failed", message="it broke; here; and there", error_name="ValueError")
     rows = [*paper_rows(), failed]
     back = read_rows(write_rows(tmp_path / "rows.csv", rows))
     assert back[-1] == replace(failed, message="it broke")  # a message may be long: its beginning is kept

@@ -27,7 +27,7 @@ _COMMANDS = {
     "predict": "predict the rows of a table with a model",
     "compare": "criteria and other classifiers side by side on a table",
     "datasets": "the five benchmark data sets",
-    "study": "reproduce the study of Gold & Sollich (2003)",
+    "study": "reproduce the study of Gold & Sollich (2003), or run your own",
 }
 
 #: Arguments of the library whose options have another name.
@@ -54,6 +54,10 @@ _SAME_NAME = (
     "folds",
     "peers",
     "store",
+    "data",
+    "datasets",
+    "methods",
+    "trials",
     "backend",
     "scheduler",
 )

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from marginwise.cli.files import add_run_arguments, add_table_arguments, names_in, read_table
+from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import aligned, numbered, percent, printable, warn
+from marginwise.cli.text import aligned, listed, numbered, percent, printable, warn
 from marginwise.errors import InvalidInputError
 
 _CRITERIA = "ep-loo,ep-evidence,laplace-evidence,span"
@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_table_arguments(parser, target=True)
     parser.add_argument(
         "--criteria",
-        type=names_in,
+        type=listed,
         default=_CRITERIA,
         metavar="A,B,…",
         help="criteria of TunedSVC (default: %(default)s)",
     )
     parser.add_argument(
-        "--peers", type=names_in, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
+        "--peers", type=listed, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
     )
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
@@ -114,7 +114,7 @@ def _row(score: Any) -> list[str]:
 
 
 def _page(title: str, how: str, scores: list[Any]) -> Any:
-    from marginwise.page import Cell, Page
+    from marginwise.display import Cell, Page
 
     page = Page("Classifiers side by side", f"{title}; {how}.")
     keys = ("error", "log_loss", "gap", "calibration_error", "seconds")

@@ -56,11 +56,6 @@ def table_path(arguments: argparse.Namespace) -> str:
     return "/dev/stdin" if arguments.table == STANDARD else arguments.table
 
 
-def names_in(text: str) -> list[str]:
-    """Return the names in a list with commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _seed(text: str) -> int:
     if text.isdecimal() and int(text) < 2**32:
         return int(text)

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from marginwise.cli.summary import Summary, ranked
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
+from marginwise.display import Cell, Page, figure_style
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._classes import ClassificationTable
-from marginwise.page import Cell, Page, figure_style
 from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 
 #: Inputs in a figure, the largest first, and the characters of their names.

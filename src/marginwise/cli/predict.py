@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
-from marginwise.cli.files import STANDARD, add_table_arguments, dialect, names_in, table_path
+from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import percent
 from marginwise.errors import InvalidInputError
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         "-k",
-        type=names_in,
+        type=listed,
         metavar="A,B,…",
         help="columns of the table to write before the prediction, '' for none (default: those that name the rows "
         "and that the model does not use)",

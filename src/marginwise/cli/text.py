@@ -25,6 +25,11 @@ def bar(fraction: float, width: int = 24) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
+def listed(text: str) -> list[str]:
+    """Return the names in a text, with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def percent(fraction: float) -> str:
     """Return a fraction in percent."""
     return f"{100 * fraction:.1f} %"

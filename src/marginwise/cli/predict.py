@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import percent
+from marginwise.cli.text import listed, percent
 from marginwise.errors import InvalidInputError
 
 #: Name of the column of predicted classes.

@@ -24,7 +24,7 @@ from marginwise.inference.prediction import GaussianPosterior
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Trace
-from marginwise.stacking import Component, Stack, climb
+from marginwise.stacking import Component, Stack, climb, settle, shortened, with_restarts
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, expansion, solve_problem
 from marginwise.tuning import Tuning, tune
@@ -141,19 +141,14 @@ def _climbed(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict
     rows = problem
     # k-means does not depend on a length scale that all inputs share.
     problem = recipe.scale.for_tuning(rows, prior.mean(rows.X.shape[1], isotropic=True))
+    common = {"prior": prior, "seed": seed, "n_jobs": n_jobs, **options}
     if recipe.freedom == "auto":
-        stack = climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
-        if recipe.scale.rank is None:
-            return stack
-        return replace(stack, components=tuple(_polished(rows, recipe, one, options) for one in stack.components))
-    freedom = float(recipe.freedom)
-    weights = {"sample_weight": problem.weights, "inducing": problem.inducing, "examples": problem.counted}
-    common = {**weights, "n_jobs": n_jobs, "random_state": seed, **options}
-    tuning = tune(problem.X, problem.y, criterion, prior=prior, isotropic=True, **common)
-    if freedom > 0 and problem.X.shape[1] > 1:
-        common |= {"start": tuning.hyperparameters, "isotropic": False, "restarts": 0}
-        tuning = tune(problem.X, problem.y, criterion, prior=replace(prior, spread=freedom), **common)
-    return Stack((Component(1.0, freedom, tuning),), None)
+        stack = climb(problem, criterion, **common)
+    else:
+        stack = settle(problem, criterion, spread=float(recipe.freedom), **common)
+    if recipe.scale.rank is None:
+        return stack
+    return replace(stack, components=tuple(_polished(rows, recipe, one, options) for one in stack.components))
 
 
 def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict[str, Any]) -> Component:
@@ -163,7 +158,6 @@ def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict
     """
     start, spread = component.hyperparameters, component.spread
     problem = recipe.scale.for_tuning(rows, start)
-    budget = recipe.options.get("max_evaluations")
     tuning = tune(
         problem.X,
         problem.y,
@@ -175,10 +169,9 @@ def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict
         inducing=problem.inducing,
         examples=problem.counted,
         random_state=recipe.seed,
-        **{**options, "restarts": 0, "max_evaluations": POLISHING if budget is None else min(budget, POLISHING)},
+        **shortened(options, POLISHING),
     )
-    earlier = component.tuning.restarts  # those that the user asked for, if there are several
-    return replace(component, tuning=tuning if len(earlier) < 2 else replace(tuning, restarts=earlier))
+    return replace(component, tuning=with_restarts(component.tuning, tuning))
 
 
 def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:

@@ -50,7 +50,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     freedom : "auto" or float, default="auto"
         How far the length scales may differ: the prior standard deviation of their logarithms. "auto" tries 0 (one
         length scale for all inputs), 0.3 and 1 while examples left out gain by it, and averages; give a number to
-        save that time when you know whether few inputs matter.
+        save that time when you know whether few inputs matter. With more than 600 rows searches begin on a random part
+        of them in either case.
     criterion : str or Criterion, default="ep-loo"
         What is optimised; see ``marginwise.criterion_names()``. Touch it to compare criteria.
     slack : {"linear", "quadratic"} or None, default=None
@@ -58,9 +59,10 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     prior : Prior or None, default=None
         Prior on the hyperparameters; None is ``Prior()``, made for standardised inputs.
     search : str or Search, default="auto"
-        How the criterion is optimised; "auto" takes quasi-Newton where there is a gradient.
+        How the criterion is optimised, in every search inside; "auto" takes quasi-Newton where there is a gradient.
     restarts : int, default=0
-        Further searches from random starts. Raise it if a warning says that the optimum is poor.
+        Further searches from random starts, for the first search (one length scale) only: the others go on from the
+        best of them. Raise it if a warning says that the optimum is poor.
     predictor : {"posterior", "svm"}, default="posterior"
         Predict with the average over the posterior, or with the classical SVM on its support vectors.
     standardize : bool, default=True
@@ -69,14 +71,18 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into the sample weights.
     max_evaluations : int or None, default=100
-        Evaluations of the criterion in the main search, and in each restart.
+        Most evaluations of the criterion in any search inside: in the first, with one length scale; in each restart;
+        and, if ``freedom`` is a number, in that with free length scales. Searches that go on from these are shorter:
+        at most 10 evaluations on a fold, 8 on all rows at the end, 25 where the rank is limited. None is no limit for
+        the long ones.
     rank : "auto", int or None, default="auto"
         Number of inducing inputs that the kernel is approximated with: O(n rank²) time, O(n rank) memory. None is the
         exact kernel; "auto" is None up to 1500 rows, and beyond as many as leave little of the kernel open.
     subset : "auto", int or None, default="auto"
         Random rows to tune on; the model is trained on all rows. "auto" is 5000, None is all.
     validation_fraction : float or None, default=None
-        Part of the rows on which the error is watched to stop searches early; the model itself is trained on all rows.
+        Part of the rows on which the error is watched to stop searches early, but for the short ones on folds; the
+        model itself is trained on all rows.
         Worth a try with criteria that over-fit when many length scales are free.
     progress : bool, default=False
         Whether to draw a progress bar of each search on standard error (takes rich).

@@ -14,10 +14,9 @@ import numpy as np
 
 from marginwise.datasets import load_benchmark
 from marginwise.hyperparameters import random_start
-from marginwise.likelihoods import as_slack
-from marginwise.study.declare import Effort, Trial
-from marginwise.study.methods import METHODS
-from marginwise.study.outcome import Judge
+from marginwise.slack import as_slack
+from marginwise.study import Effort, Judge, Trial
+from marginwise.study.paper import METHODS
 from marginwise.study.searches import WALK
 from marginwise.tuning import tune
 

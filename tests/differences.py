@@ -54,6 +54,7 @@ def scaled(hyperparameters: Hyperparameters, factor: float) -> Hyperparameters:
 
 
 def repeated(problem: Problem, times: np.ndarray) -> tuple[Problem, Problem]:
-    """Return the problem with each row given ``times`` times, and the one with these numbers as weights."""
+    """Return the problem with each row given ``times`` times, each an example, and the one with these as weights."""
     rows = np.repeat(np.arange(problem.n), times)
-    return problem.subset(rows), Problem(problem.X, problem.y, times.astype(float))
+    numbers = times.astype(float)
+    return problem.subset(rows), Problem(problem.X, problem.y, numbers, examples=numbers)

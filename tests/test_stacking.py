@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -11,7 +13,8 @@ from marginwise import stacking
 from marginwise.criteria import as_criterion
 from marginwise.priors import Prior
 from marginwise.problem import as_problem
-from marginwise.stacking import climb, fold_weights, stacking_weights
+from marginwise.search import QuasiNewton
+from marginwise.stacking import climb, settle, stacking_weights
 
 
 def test_weights_maximise_the_penalised_likelihood(rng):
@@ -34,25 +37,6 @@ def test_weights_go_to_the_better_model():
     weights = stacking_weights(probabilities, np.ones(1000))
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] > 0.99
-
-
-def test_folds_are_balanced_in_size_and_labels(rng):
-    y = np.where(np.arange(103) < 30, 1.0, -1.0)
-    dealt = fold_weights(y, np.ones(103), 4, rng)
-    np.testing.assert_array_equal(np.sort(dealt, axis=1)[:, :3], 0.0)
-    np.testing.assert_array_equal(dealt.sum(axis=1), 1.0)
-    assert np.ptp(dealt.sum(axis=0)) <= 1
-    assert np.ptp(dealt[y > 0].sum(axis=0)) <= 1
-
-
-def test_repetitions_are_dealt_out_one_by_one_and_other_rows_whole(rng):
-    y = np.array([1.0, 1.0, -1.0, -1.0])
-    repeated = fold_weights(y, np.array([8.0, 1.0, 3.0, 3.0]), 3, rng)
-    np.testing.assert_array_equal(repeated.sum(axis=1), [8.0, 1.0, 3.0, 3.0])
-    assert np.ptp(repeated[:2].sum(axis=0)) <= 1
-    assert repeated[0].min() >= 2
-    whole = fold_weights(y, np.array([8.5, 1.0, 3.0, 3.0]), 2, rng)
-    np.testing.assert_array_equal(np.sort(whole, axis=1), [[0, 8.5], [0, 1], [0, 3], [0, 3]])
 
 
 def test_few_relevant_inputs_give_freedom_and_many_do_not():
@@ -78,9 +62,9 @@ def test_many_rows_are_given_the_most_freedom_first(monkeypatch):
     tried = []
     plain = stacking._fold
 
-    def watched(inside, outside, criterion, prior, start):
+    def watched(inside, outside, criterion, prior, start, asked):
         tried.append(None if prior is None else prior.spread)
-        return plain(inside, outside, criterion, prior, start)
+        return plain(inside, outside, criterion, prior, start, asked)
 
     monkeypatch.setattr(stacking, "_fold", watched)
     stack = climb(few, as_criterion("ep-loo"), prior=Prior(), seed=1)
@@ -105,6 +89,60 @@ def test_a_search_that_was_asked_for_is_kept(monkeypatch):
     monkeypatch.setattr(stacking, "tune", watched)
     climb(zoo.blobs(60, 1), as_criterion("ep-loo"), prior=Prior(), search="quasi-newton")
     assert asked == [(30, "quasi-newton"), (60, "quasi-newton")]
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """The searches that are made, in order: rows, options, and evaluations made."""
+    made = []
+    plain = stacking.tune
+
+    def watched(X, *arguments, **options):
+        tuning = plain(X, *arguments, **options)
+        made.append((len(X), options, len(tuning.trace)))
+        return tuning
+
+    monkeypatch.setattr(stacking, "tune", watched)
+    return made
+
+
+@pytest.mark.parametrize("rows", [40, 90])
+def test_budget_and_search_hold_for_all_searches_inside(rows, searches, monkeypatch):
+    monkeypatch.setattr(stacking, "_FIRST_ROWS", 60)
+    X = np.random.default_rng(5).normal(size=(rows, 3))
+    problem = as_problem(X, np.where(np.sin(2 * X[:, 0]) > 0, 1.0, -1.0))
+    climb(problem, as_criterion("ep-loo"), prior=Prior(), search="random-walk", max_evaluations=2)
+    assert len(searches) > 2
+    assert {options["search"] for _, options, _ in searches} == {"random-walk"}
+    assert max(evaluations for _, _, evaluations in searches) <= 2
+    assert {options["max_evaluations"] for _, options, _ in searches} == {2}
+
+
+def test_settings_of_a_search_are_kept_where_it_goes_on(searches, monkeypatch):
+    monkeypatch.setattr(stacking, "_FIRST_ROWS", 40)
+    mine = QuasiNewton(first_move=0.25)
+    settle(zoo.blobs(60, 2), as_criterion("ep-loo"), prior=Prior(), spread=0.0, search=mine)
+    first, last = (options["search"] for _, options, _ in searches)
+    assert first is mine
+    assert last == replace(mine, learnt=last.learnt)
+    assert last.learnt
+
+
+@pytest.mark.parametrize(("spread", "expected"), [(0.0, [40, 100]), (0.3, [40, 40, 100])])
+def test_searches_with_a_given_freedom_begin_on_a_part_of_the_rows(spread, expected, searches, monkeypatch):
+    """As those of a climb do: a given freedom is to save time and not to cost it."""
+    problem, criterion = zoo.blobs(100, 3), as_criterion("ep-loo")
+    whole = settle(problem, criterion, prior=Prior(), spread=spread).components[0]
+    assert [rows for rows, _, _ in searches] == [100] * (len(expected) - 1)
+    searches.clear()
+    monkeypatch.setattr(stacking, "_FIRST_ROWS", 40)
+    begun = settle(problem, criterion, prior=Prior(), spread=spread, restarts=1).components[0]
+    assert [rows for rows, _, _ in searches] == expected
+    assert searches[-1][2] <= (3 if spread == 0 else 8)
+    assert begun.spread == whole.spread == spread
+    assert begun.hyperparameters.is_isotropic == (spread == 0)
+    assert len(begun.tuning.restarts) == (2 if spread == 0 else 1)
+    assert begun.tuning.value == pytest.approx(whole.tuning.value, abs=0.02)
 
 
 def test_the_result_does_not_depend_on_the_number_of_workers():

@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from marginwise._processes import outcomes
 from marginwise.criteria import as_criterion
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
@@ -150,7 +151,7 @@ def run_parts(
         for number, (train, test) in enumerate(rows)
         for name, method in methods.items()
     )
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+    yield from outcomes(Parallel(n_jobs=n_jobs, return_as="generator_unordered"), tasks)
 
 
 def scores(parts: Sequence[Part]) -> list[Score]:

@@ -77,6 +77,15 @@ class Model:
         """Return the model with another slack penalty."""
         return self.with_values(np.array([C, *self.kernel.values]))
 
+    def with_C_in_kernel(self) -> Self:
+        """Return the model with C = 1 and the same C·K, itself where its kernel or the bounds do not allow that."""
+        kernel = self.kernel.scaled(self.C)
+        if kernel is None:
+            return self
+        lower, upper = kernel.bounds
+        inside = ((lower <= kernel.values) & (kernel.values <= upper)).all()
+        return self.with_values(np.array([1.0, *kernel.values])) if inside else self
+
     @property
     def log_bounds(self) -> tuple[Array, Array]:
         """The lowest and the highest logarithms that a search may reach."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
+from marginwise._summary import summary
 from marginwise.covariance import DenseCovariance, LowRankCovariance, SiteCovariance, as_blocks
 from marginwise.errors import InvalidInputError
+from marginwise.examples import count_examples, counts_of
 from marginwise.model import Model
 
 
@@ -18,14 +20,19 @@ from marginwise.model import Model
 class Problem:
     """Inputs ``X`` (n, d), labels ``y`` in {-1, +1} and positive ``weights`` (n,), all float64.
 
-    A weight counts repetitions: weight 2 is the same as the row given twice. Build it with :func:`as_problem`.
+    Weight 2 is the same as the row given twice. Build it with :func:`as_problem`.
     With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows.
+    ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
+    counted as in :mod:`marginwise.examples`.
     """
 
     X: Array
     y: Array
     weights: Array
     inducing: Array | None = None
+    examples: Array | None = None
+
+    __repr__ = summary
 
     @property
     def n(self) -> int:
@@ -55,9 +62,28 @@ class Problem:
         groups = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
         return None if groups.max() == self.n - 1 else groups
 
+    @cached_property
+    def counted(self) -> Array:
+        """The number of examples in each row; below 1 for rows that are one example together with their copies."""
+        if self.examples is not None:
+            return self.examples
+        inputs = np.unique(self.X, axis=0, return_inverse=True)[1].reshape(-1)
+        return count_examples(inputs, (self.y > 0).astype(np.intp), counts_of(self.weights))
+
+    @property
+    def left_out(self) -> Array:
+        """The weight that leaving one example out takes from each row."""
+        return self.weights / np.maximum(1.0, self.counted)
+
+    @cached_property
+    def distinct(self) -> Problem:
+        """The problem with equal rows made one."""
+        return merge_repeated(self, self.repeats)[0]
+
     def subset(self, rows: Indices) -> Problem:
         """Return the problem of these rows."""
-        return replace(self, X=self.X[rows], y=self.y[rows], weights=self.weights[rows])
+        parts = (self.X[rows], self.y[rows], self.weights[rows])
+        return Problem(*parts, self.inducing, self.counted[rows])
 
 
 def as_problem(
@@ -65,6 +91,7 @@ def as_problem(
     y: npt.ArrayLike,
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
+    examples: npt.ArrayLike | None = None,
 ) -> Problem:
     """Check the arguments and return them as a :class:`Problem`, with arrays of its own."""
     inputs = check_inputs(X)
@@ -73,7 +100,8 @@ def as_problem(
     points = None if inducing is None else check_inputs(inducing, "inducing").copy()
     if points is not None and points.shape[1] != d:
         raise InvalidInputError("inducing", f"an array of shape {points.shape}", f"shape (m, {d}), like rows of X")
-    return Problem(inputs.copy(), labels, weights, points)
+    numbers = None if examples is None else check_weights(examples, n, "examples").copy()
+    return Problem(inputs.copy(), labels, weights, points, numbers)
 
 
 def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, Indices, Indices]:
@@ -85,10 +113,11 @@ def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, I
         rows = np.arange(problem.n)
         return problem, rows, rows
     rows = np.sort(np.unique(groups, return_index=True)[1])
-    weights = np.bincount(groups, problem.weights)[groups[rows]].astype(float)
+    columns = np.array([np.bincount(groups, column)[groups[rows]] for column in (problem.weights, problem.counted)])
     places = np.empty(groups.max() + 1, dtype=np.intp)
     places[groups[rows]] = np.arange(len(rows))
-    return replace(problem, X=problem.X[rows], y=problem.y[rows], weights=weights), rows, places[groups]
+    merged = Problem(problem.X[rows], problem.y[rows], columns[0], problem.inducing, columns[1])
+    return merged, rows, places[groups]
 
 
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:
@@ -129,19 +158,17 @@ def check_labels(y: npt.ArrayLike, n: int) -> Array:
     return labels
 
 
-def check_weights(sample_weight: npt.ArrayLike | None, n: int) -> Array:
+def check_weights(sample_weight: npt.ArrayLike | None, n: int, name: str = "sample_weight") -> Array:
     """Return ``n`` positive float64 weights, all one when none are given."""
     if sample_weight is None:
         return np.ones(n)
-    weights = _finite("sample_weight", _as_floats("sample_weight", sample_weight))
+    weights = _finite(name, _as_floats(name, sample_weight))
     if weights.shape != (n,):
-        raise InvalidInputError(
-            "sample_weight", f"an array of shape {weights.shape}", f"shape ({n},), one weight for each row"
-        )
+        raise InvalidInputError(name, f"an array of shape {weights.shape}", f"shape ({n},), one weight for each row")
     wrong = np.flatnonzero(weights <= 0)
     if wrong.size:
         raise InvalidInputError(
-            f"sample_weight[{wrong[0]}]",
+            f"{name}[{wrong[0]}]",
             weights[wrong[0]].item(),
             "a positive number (leave the row out instead)",
         )

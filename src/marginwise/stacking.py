@@ -7,6 +7,7 @@ weights under which the examples left out were most probable (stacking: Wolpert 
 
 Where rows are many, the searches begin on random parts of them, and those of the first folds serve the others as well.
 So many examples can tell length scales apart: the most freedom is tried first, and less only if it gains nothing.
+Where the freedom is given there is nothing to judge, and the searches begin in the same way.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from marginwise._processes import outcomes
+from marginwise._summary import summary
 from marginwise.criteria import Criterion
+from marginwise.examples import deal
 from marginwise.inference.api import site_posterior
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.search import QuasiNewton
+from marginwise.search import QuasiNewton, Search
 from marginwise.search.progress import counter
 from marginwise.search.quasi_newton import Pairs, pairs_of
 from marginwise.tuning import Tuning, tune
@@ -52,10 +56,10 @@ _RARE_ROWS = 10
 #: A probability of zero counts as this.
 _TINY = 1e-300
 
-#: Folds on which a rung must gain before it is tried on the others.
-_PROBES = 2
+#: Folds, and those of them on which a rung must gain before it is tried on the others.
+_FOLDS, _PROBES = 4, 2
 
-#: Evaluations of a search on a fold, and of the last one on all examples from the mean of what the folds found; fewer
+#: Evaluations of a search on a fold, and of the last one on all examples from what was found on parts of them; fewer
 #: where rows are many, because each costs more and the search begins nearer to its end.
 _FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
 
@@ -85,6 +89,8 @@ class Stack:
     components: tuple[Component, ...]
     held_out: Array | None
 
+    __repr__ = summary
+
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
@@ -101,34 +107,22 @@ def climb(
     *,
     prior: Prior,
     spreads: Sequence[float] = SPREADS,
-    n_folds: int = 4,
+    n_folds: int = _FOLDS,
     seed: int = 0,
     n_jobs: int | None = None,
     **options: Any,
 ) -> Stack:
     """Tune with one length scale, then with as much freedom as the folds gain by; stack the rungs."""
-    part = _part(problem, _FIRST_ROWS, np.random.default_rng([seed, n_folds]))
-    shared = tune(
-        part.X,
-        part.y,
-        criterion,
-        prior=prior,
-        isotropic=True,
-        sample_weight=part.weights,
-        inducing=part.inducing,
-        n_jobs=n_jobs,
-        random_state=seed,
-        **options,
-    )
+    part, shared = _begin(problem, criterion, prior, seed, n_jobs, options)
     n_folds = min(n_folds, _rarer_label(problem))
-    begun = _Judged(np.empty(0), shared.hyperparameters, _learnt(criterion, shared))
+    begun = _judged(criterion, shared)
     found = [[begun] * n_folds]
 
     def last(weight: float, spread: float, judged: list[_Judged]) -> Component:
         """Search on all examples, unless that was done or is for a rung that is not the main one."""
         done = spread == 0 and (part is problem or weight < 0.5)
         tuning = shared if done else _last_search(problem, criterion, prior, spread, judged, options)
-        return Component(weight, spread, tuning)
+        return Component(weight, spread, tuning if spread > 0 else with_restarts(shared, tuning))
 
     if n_folds < 2:
         return Stack((last(1.0, 0.0, [begun]),), None)
@@ -136,12 +130,15 @@ def climb(
     many = part is not problem
     order = tuple(spreads)[:: -1 if many else 1] if problem.X.shape[1] > 1 else ()
     rungs, columns = [0.0], []
-    with Parallel(n_jobs=n_jobs) as parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
+    asked = {name: options[name] for name in ("search", "max_evaluations") if name in options}
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    with parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
 
         def judge(numbers: range, starts: list[_Judged], under: Prior | None) -> list[_Judged]:
-            results = parallel(delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k]) for k in numbers)
+            jobs = [delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k], asked) for k in numbers]
+            results = list(outcomes(parallel, jobs))
             count(len(numbers))
-            return list(results)
+            return results
 
         columns.append(_column(judge(range(n_folds), found[0], None)))
         for spread in order:
@@ -171,6 +168,40 @@ def climb(
     return Stack(components, folds.average(table @ weights))
 
 
+def settle(
+    problem: Problem,
+    criterion: Criterion,
+    *,
+    prior: Prior,
+    spread: float,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> Stack:
+    """Tune with the freedom that is given, begun with one length scale as a climb is; with one input there is none."""
+    part, shared = _begin(problem, criterion, prior, seed, n_jobs, options)
+    spread = spread if problem.X.shape[1] > 1 else 0.0
+    tuning = shared
+    if spread > 0:
+        free = {"start": shared.hyperparameters, "isotropic": False, "random_state": seed, "n_jobs": n_jobs}
+        tuning = _tune(part, criterion, prior=replace(prior, spread=spread), **{**options, **free, "restarts": 0})
+    if part is not problem:
+        last = _last_search(problem, criterion, prior, spread, [_judged(criterion, tuning)], options)
+        tuning = with_restarts(tuning, last)
+    return Stack((Component(1.0, spread, tuning),), None)
+
+
+def shortened(options: dict[str, Any], evaluations: int) -> dict[str, Any]:
+    """Return the options of a search that goes on from another: so many evaluations, but no more than asked for."""
+    budget = options.get("max_evaluations")
+    return {**options, "restarts": 0, "max_evaluations": evaluations if budget is None else min(budget, evaluations)}
+
+
+def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
+    """Return the later tuning with the searches that were asked for, if the earlier one had several."""
+    return later if len(earlier.restarts) < 2 else replace(later, restarts=earlier.restarts)
+
+
 def stacking_weights(probabilities: Array, example_weights: Array, *, n_iterations: int = 300) -> Array:
     """Return the convex weights under which the examples' labels are most probable; columns are the models.
 
@@ -187,32 +218,19 @@ def stacking_weights(probabilities: Array, example_weights: Array, *, n_iteratio
     return weights
 
 
-def fold_weights(y: Array, weights: Array, n_folds: int, rng: np.random.Generator) -> Array:
-    """Return the weight of each example in each fold, shape (n, n_folds), both labels spread evenly.
-
-    Where all weights are whole numbers the repetitions of a row are dealt out one by one, otherwise each row whole.
-    """
-    counts = weights.astype(int) if _whole(weights) else np.ones(len(y), dtype=int)
-    dealt = np.zeros((len(y), n_folds))
-    first = 0
-    for label in (-1.0, 1.0):
-        rows = np.flatnonzero(y == label)
-        rows = rng.permutation(np.repeat(rows, counts[rows]))
-        np.add.at(dealt, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
-        first += len(rows)
-    return dealt * (weights / counts)[:, None]
-
-
 @dataclass(frozen=True, eq=False)
 class _Folds:
-    """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table."""
+    """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table.
+
+    ``dealt`` is how many examples of each row are in each fold.
+    """
 
     problem: Problem
     dealt: Array
 
     @classmethod
     def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Folds:
-        return cls(problem, fold_weights(problem.y, problem.weights, n_folds, rng))
+        return cls(problem, deal(problem.y, problem.counted, n_folds, rng))
 
     @cached_property
     def rows(self) -> list[Indices]:
@@ -222,13 +240,15 @@ class _Folds:
     @cached_property
     def weights(self) -> Array:
         """Weights in the long table."""
-        return np.concatenate([self.dealt[rows, k] for k, rows in enumerate(self.rows)])
+        dealt = self.dealt * self.problem.left_out[:, None]
+        return np.concatenate([dealt[rows, k] for k, rows in enumerate(self.rows)])
 
     def parts(self, k: int, seed: int) -> tuple[Problem, Problem]:
         """Return the problem without fold k, or a part of it, and the examples of fold k."""
-        rest = self.problem.weights - self.dealt[:, k]
+        rest = self.problem.counted - self.dealt[:, k]
         rows = np.flatnonzero(rest > 0.0)
-        inside = replace(self.problem.subset(rows), weights=rest[rows])
+        inside = self.problem.subset(rows)
+        inside = replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
         return _part(inside, _FOLD_ROWS, np.random.default_rng([seed, k])), self.problem.subset(self.rows[k])
 
     def gain(self, first: list[_Judged], before: Array) -> float:
@@ -242,7 +262,27 @@ class _Folds:
         return np.bincount(np.concatenate(self.rows), self.weights * column) / self.problem.weights
 
 
-def _fold(inside: Problem, outside: Problem, criterion: Criterion, prior: Prior | None, start: _Judged) -> _Judged:
+def _begin(
+    problem: Problem, criterion: Criterion, prior: Prior, seed: int, n_jobs: int | None, options: dict[str, Any]
+) -> tuple[Problem, Tuning]:
+    """Return the rows that searches begin on, all if they are few, and the tuning with one length scale there."""
+    part = _part(problem, _FIRST_ROWS, np.random.default_rng([seed, _FOLDS]))
+    return part, _tune(part, criterion, prior=prior, isotropic=True, n_jobs=n_jobs, random_state=seed, **options)
+
+
+def _tune(problem: Problem, criterion: Criterion, **options: Any) -> Tuning:
+    options |= {"sample_weight": problem.weights, "inducing": problem.inducing, "examples": problem.counted}
+    return tune(problem.X, problem.y, criterion, **options)
+
+
+def _fold(
+    inside: Problem,
+    outside: Problem,
+    criterion: Criterion,
+    prior: Prior | None,
+    start: _Judged,
+    asked: dict[str, Any],
+) -> _Judged:
     """Search on the examples that stay in, unless there is no prior, and look at the labels of the others.
 
     On one thread, so that the digits do not depend on the number of processes beside it.
@@ -250,20 +290,11 @@ def _fold(inside: Problem, outside: Problem, criterion: Criterion, prior: Prior 
     hyperparameters, learnt = start.hyperparameters, start.learnt
     with threadpool_limits(1, user_api="blas"):
         if prior is not None:
-            tuning = tune(
-                inside.X,
-                inside.y,
-                criterion,
-                search=_going_on(() if hyperparameters.is_isotropic else learnt),
-                prior=prior,
-                start=hyperparameters,
-                isotropic=False,
-                sample_weight=inside.weights,
-                inducing=inside.inducing,
-                max_evaluations=_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS],
-                random_state=0,
-                progress=False,
-            )
+            options = shortened(asked, _FOLD_EVALUATIONS[inside.n > _FIRST_ROWS])
+            options["search"] = _going_on(asked, () if hyperparameters.is_isotropic else learnt)
+            options |= {"start": hyperparameters, "isotropic": False, "random_state": 0, "progress": False}
+            options["on_interrupt"] = "raise"
+            tuning = _tune(inside, criterion, prior=prior, **options)
             hyperparameters, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
         posterior = site_posterior(inside, hyperparameters, criterion.likelihood, with_gradient=False)
         probability = posterior.predict_proba(outside.X)
@@ -279,21 +310,19 @@ def _last_search(
     options: dict[str, Any],
 ) -> Tuning:
     """Search on all examples from the mean of what was found on parts of them."""
-    options = {**options, "restarts": 0, "max_evaluations": _LAST_EVALUATIONS[problem.n > _FIRST_ROWS]}
-    if judged[0].learnt and options.get("search", "auto") in ("auto", QuasiNewton.name):
-        options["search"] = _going_on(judged[0].learnt)
-    return tune(
-        problem.X,
-        problem.y,
-        criterion,
-        prior=replace(prior, spread=spread) if spread > 0 else prior,
-        start=_mean(judged),
-        isotropic=spread == 0,
-        sample_weight=problem.weights,
-        inducing=problem.inducing,
-        random_state=0,
-        **options,
-    )
+    near = (
+        spread == 0 or len(judged) > 1
+    )  # what one part says of many length scales is not as near as a mean of several
+    options = shortened(options, _LAST_EVALUATIONS[near and problem.n > _FIRST_ROWS])
+    options["search"] = _going_on(options, judged[0].learnt)
+    under = replace(prior, spread=spread) if spread > 0 else prior
+    start = {"start": _mean(judged), "isotropic": spread == 0, "random_state": 0}
+    return _tune(problem, criterion, prior=under, **start, **options)
+
+
+def _judged(criterion: Criterion, tuning: Tuning) -> _Judged:
+    """Return what a search found, before it is judged."""
+    return _Judged(np.empty(0), tuning.hyperparameters, _learnt(criterion, tuning))
 
 
 def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
@@ -303,9 +332,12 @@ def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
     return pairs_of(path) if known else ()
 
 
-def _going_on(learnt: Pairs) -> QuasiNewton | str:
-    """Return the search that goes on where another has learnt the curvature."""
-    return QuasiNewton(learnt=learnt) if learnt else "auto"
+def _going_on(asked: dict[str, Any], learnt: Pairs) -> Search[Any] | str:
+    """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
+    search: Search[Any] | str = asked.get("search", "auto")
+    if learnt and search in ("auto", QuasiNewton.name):
+        return QuasiNewton(learnt=learnt)
+    return replace(search, learnt=learnt) if isinstance(search, QuasiNewton) else search
 
 
 def _column(judged: list[_Judged]) -> Array:
@@ -330,9 +362,4 @@ def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
 
 def _rarer_label(problem: Problem) -> int:
     """Return how often the rarer label can be dealt out."""
-    counts = problem.weights if _whole(problem.weights) else np.ones(problem.n)
-    return int(min(counts[problem.y > 0].sum(), counts[problem.y < 0].sum()))
-
-
-def _whole(weights: Array) -> bool:
-    return bool((weights == np.round(weights)).all())
+    return int(min(problem.counted[problem.y > 0].sum(), problem.counted[problem.y < 0].sum()))

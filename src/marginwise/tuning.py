@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import hold_interrupts
+from marginwise._summary import summary
 from marginwise.criteria import Criterion, as_criterion
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import as_model, paper_start
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Likelihood
@@ -61,6 +63,9 @@ class Tuning:
     status: Status
     restarts: tuple[Run, ...]
 
+    def __repr__(self) -> str:
+        return summary(self, "hyperparameters", "value", "trace", "status")
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -94,8 +99,12 @@ def tune(
     progress: bool | None = None,
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
+    on_interrupt: Literal["keep", "raise"] = "keep",
+    examples: npt.ArrayLike | None = None,
 ) -> Tuning:
     """Move the hyperparameters until the criterion stops improving.
+
+    Ctrl-C ends all searches and returns the best so far, with a status that says so.
 
     Parameters
     ----------
@@ -142,8 +151,14 @@ def tune(
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional
         Inducing inputs, kept where they are: the Gram matrix is then of low rank, for tables with many rows.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does: "keep" returns the best so far, "raise" is a KeyboardInterrupt as elsewhere.
+    examples : array-like, optional
+        Number of examples in each row, for criteria that leave one out at a time. By default whole weights and rows
+        given several times count as repetitions where inputs that repeat carry both labels, and otherwise equal rows
+        are one example, left out whole.
     """
-    problem = as_problem(X, y, sample_weight, inducing)
+    problem = as_problem(X, y, sample_weight, inducing, examples)
     chosen = as_criterion(criterion, slack)
     if restarts < 0:
         raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")
@@ -152,13 +167,14 @@ def tune(
         objective=Objective(chosen, problem, _space(chosen, _start(start, kernel, problem, isotropic, prior)), prior),
         search=as_search(search),
         seed=_entropy(random_state, directory),
-        limits=Limits(max_evaluations, max_seconds),
+        limits=Limits(max_evaluations, max_seconds, keep=_keeps(on_interrupt)),
         held_out=_held_out(problem, chosen.likelihood, {VALIDATION: validation, "test": test}, patience),
         callbacks=tuple(callbacks),
         directory=directory,
     )
     tasks = [first, *(_restart(first, number) for number in range(1, 1 + restarts))]
-    with progress_bar(progress, chosen.name, n_runs=len(tasks), max_evaluations=max_evaluations) as bar:
+    shown = progress_bar(progress, chosen.name, n_runs=len(tasks), max_evaluations=max_evaluations)
+    with hold_interrupts(), shown as bar:
         runs = run_all(tasks, n_jobs, bar)
     best = best_run(runs, by=first.held_out.stops)
     return Tuning(best.hyperparameters, best.value, best.trace, overall_status(runs, best), tuple(runs))
@@ -179,7 +195,7 @@ def ladder(
 
     The first search is for one length scale, whether or not 0 is among ``spreads``; the others begin at its
     result. The criterion cannot choose among the rungs, since it only improves with more freedom: that takes
-    held-out data.
+    held-out data. Ctrl-C is a KeyboardInterrupt; with a checkpoint the same call goes on.
 
     Parameters
     ----------
@@ -194,6 +210,7 @@ def ladder(
         Any other argument of :func:`tune`. Restarts are made for the first search only.
     """
     base = Prior() if prior is None else prior
+    options = {"on_interrupt": "raise", **options}
     wrong = [s for s in spreads if not s >= 0]
     if wrong:
         raise InvalidInputError("spreads", wrong[0], "standard deviations, 0 for one length scale")
@@ -259,8 +276,10 @@ def _start(
 
 
 def _space(criterion: Criterion, start: Model) -> Space:
-    """Return the space to search. Where only C·K counts, or C not at all, C stays."""
-    return Space.around(start, fix_C=criterion.scale_free or not criterion.likelihood.has_penalty)
+    """Return the space to search. Where only C·K counts, C is 1 and the start's C is in the kernel."""
+    if criterion.scale_free:
+        return Space.around(start.with_C_in_kernel(), fix_C=True)
+    return Space.around(start, fix_C=not criterion.likelihood.has_penalty)
 
 
 def _restart(first: Task, number: int) -> Task:
@@ -281,6 +300,10 @@ def _held_out(problem: Problem, likelihood: Likelihood, sets: dict[str, Labelled
                 name, f"{held.X.shape[1]} columns", f"{problem.X.shape[1]} columns, as many as X has"
             )
     return HeldOut(problem, likelihood, checked, patience)
+
+
+def _keeps(on_interrupt: str) -> bool:
+    return choose("on_interrupt", on_interrupt, ("keep", "raise")) == "keep"
 
 
 def _directory(checkpoint: str | Path) -> Path:

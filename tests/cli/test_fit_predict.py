@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -107,15 +108,33 @@ def test_predictions_without_target_and_with_other_columns(run, folder: Path, tm
     new = write_csv(tmp_path / "new.csv", rows)
     code, out, err = run("predict", folder / "patients.skops", new)
     assert code == 0
+    found = list(csv.DictReader(io.StringIO(out)))
+    assert [(*row,) for row in found] == [("id", "prediction")] * 5
+    assert [row["id"] for row in found] == [row["id"] for row in rows]
+    assert {row["prediction"] for row in found} <= {"yes", "no"}
+    assert err == ""
+    code, out, err = run("predict", folder / "patients.skops", new, "--keep", "")
+    assert (code, err) == (0, "columns that the model does not use: id\n")
     assert out.splitlines()[0] == "prediction"
-    assert set(out.splitlines()[1:]) <= {"yes", "no"}
-    assert err == "columns that the model does not use: id\n"
     code, out, err = run("predict", folder / "patients.skops", new, "--json", "--proba", "--quiet")
     assert (code, err) == (0, "")
     result = json.loads(out)
     assert result["classes"] == ["no", "yes"]
     np.testing.assert_allclose(np.sum(result["probabilities"], axis=1), 1.0)
     assert result["error"] is None
+
+
+def test_columns_are_carried_through(run, folder: Path, tmp_path: Path) -> None:
+    rows = [{**row, "note": "ab"[i % 2], "prediction": i} for i, row in enumerate(patients(5, seed=1))]
+    predict = ["predict", folder / "patients.skops", write_csv(tmp_path / "new.csv", rows), "--quiet"]
+    assert run(*predict)[1].splitlines()[0] == "id,prediction"
+    found = list(csv.reader(io.StringIO(run(*predict, "--keep", "note,age, ill,0", "--proba")[1])))
+    assert found[0] == ["note", "age", "ill", "id", "prediction", "p(no)", "p(yes)"]
+    assert [row[:4] for row in found[1:]] == [[row["note"], str(row["age"]), row["ill"], row["id"]] for row in rows]
+    assert json.loads(run(*predict, "--keep", "note", "--json")[1])["kept"] == {"note": [*"ababa"]}
+    assert "--keep is 'notes'; expected one of the columns" in refused(run, *predict, "--keep", "notes")
+    assert "(did you mean 'note'?)" in refused(run, *predict, "--keep", "notes")
+    assert "--keep is 'prediction'; expected a column of another name" in refused(run, *predict, "-k", "prediction")
 
 
 def test_a_class_that_training_had_not_counts_as_an_error(run, folder: Path, tmp_path: Path) -> None:
@@ -174,14 +193,18 @@ def test_table_from_standard_input_and_columns_by_position(run, folder: Path) ->
         ("a,y\n1,0\n2,1\n", ["--drop", "a"], "at least one column beside the target"),
         ("a,y\n1,0\n2,1\n", ["--delimiter", "::"], "--delimiter is '::'"),
         ("a,y\n1,0\n2,0\n", [], "--target is 'y'; expected a column with two or more classes, but it is 0 in every"),
-        ("a,y\n1,0.1\n2,0.2\n3,0.3\n", [], "expected a column of classes, but it has 3 different values in 3 rows"),
+        (
+            "a,y\n1,0.1\n2,0.2\n3,0.3\n",
+            [],
+            "a column of classes, but it has 3 different numbers, like a quantity,",
+        ),
         ("a,y\n1,ann\n2,bob\n3,cy\n", [], "expected a column of classes"),
         ("a,y\n1,0\n,1\n", [], "missing: row 3 column 'a'"),
         ("a,y\n" + "".join(f"name{i},{i % 2}\n" for i in range(150)), [], "drop it if it is an identifier"),
         ("a,y\n1,0\n2,1\n", ["--criterion", "magic"], "--criterion is 'magic'; expected one of 'cross-validation'"),
         ("a,y\n1,0\n2,1\n", ["--criterion", "kwok-evidence", "--slack", "quadratic"], "slack"),
-        ("a,y\n1,0\n2,1\n", ["--freedom", "-1"], "--freedom is -1.0"),
-        ("a,y\n1,0\n2,1\n", ["--restarts", "-1"], "--restarts is -1"),
+        ("a,y\n1,0\n2,1\n2,0\n1,1\n", ["--freedom", "-1"], "--freedom is -1.0"),
+        ("a,y\n1,0\n2,1\n2,0\n1,1\n", ["--restarts", "-1"], "--restarts is -1"),
     ],
 )
 def test_mistakes_in_a_call_of_fit(run, tmp_path: Path, monkeypatch, text, options, part) -> None:
@@ -228,10 +251,51 @@ def test_places_that_cannot_be_written_to(run, folder: Path, tmp_path: Path) -> 
     assert "make" in refused(run, *fit, "--model", tmp_path / "no" / "m.skops")
     assert "it is a folder" in refused(run, *fit, "--model", tmp_path)
     assert "another file than the model" in refused(run, *fit, "--model", tmp_path / "r.html")
+    assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "m")
+    assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "new" / "m")
+    assert "a place that can be written to, but it cannot (File name too long)" in refused(run, *fit, "-m", "m" * 300)
     if Path("/dev/null").is_char_device():
         assert "a plain file" in refused(run, *fit, "--model", "/dev/null", "--force")
     predict = ["predict", folder / "patients.skops", folder / "patients.csv"]
     assert "first" in refused(run, *predict, "--output", tmp_path / "no" / "p.csv")
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_folder_that_takes_no_files_is_found_before_the_fit(
+    run, folder: Path, tmp_path: Path, monkeypatch, exists: bool
+) -> None:
+    out = tmp_path / "out"
+    if exists:  # the file could be written to, but not replaced in one step
+        out.write_text("mine")
+
+    def refuse(*arguments: object, **options: object) -> None:  # rights do not bind a superuser
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("marginwise.cli.fit.read_table", pytest.fail)
+    expected = f"is '{out}'; expected a place that can be written to, but it cannot (Permission denied); choose another"
+    for words in (
+        ["fit", folder / "patients.csv", "--model", out],
+        ["predict", folder / "patients.skops", folder / "patients.csv", "--output", out],
+        ["compare", folder / "patients.csv", "--report", out],
+        ["datasets", "crabs", "--output", out],
+    ):
+        assert expected in refused(run, *words, "--force")
+
+
+def test_long_names_are_written(run, folder: Path, tmp_path: Path) -> None:
+    model = tmp_path / ("m" * 250)
+    words = ["fit", folder / "patients.csv", "-t", "ill", "--drop", "id", "-m", model, "-r", tmp_path / "r", *FAST]
+    assert run(*words) == (0, "", "")
+    assert run("predict", model, folder / "patients.csv", "--quiet")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [model.name, "r"]
+
+
+def test_model_and_report_are_two_files(run, folder: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["fit", folder / "patients.csv", "-t", "ill", "--model", "one", "--report", "./other/../one"]
+    (tmp_path / "other").mkdir()
+    assert "another file than the model" in refused(run, *words)
 
 
 def test_what_is_read_is_never_written(run, folder: Path) -> None:
@@ -291,7 +355,7 @@ def test_models_saved_from_python_predict_too(run, folder: Path, tmp_path: Path,
         assert "'x1', 'x2' are missing" in refused(run, "predict", tmp_path / "m.skops", table)
         table = tmp_path / "new.csv"
         table.write_text("x2,x1\n1,2\n")
-    code, out, _ = run("predict", tmp_path / "m.skops", table)
+    code, out, _ = run("predict", tmp_path / "m.skops", table, "--keep", "")
     assert code == 0
     assert set(out.splitlines()[1:]) <= {"0", "1"}
 

@@ -62,6 +62,20 @@ def test_repeated_rows_and_weights(slack: str) -> None:
 
 
 @pytest.mark.parametrize("slack", SLACKS)
+def test_all_copies_of_an_example_are_left_out(slack: str) -> None:
+    """What carries one label wherever it repeats is copied, and so is a weight."""
+    base, times = blobs(12, 2, shift=0.4), 1 + np.arange(12) % 3
+    h = Hyperparameters(1.5, 1.5, 0.2, [0.7, 0.9])
+    weights = as_problem(base.X, base.y, times)
+    rows = np.repeat(np.arange(12), times)
+    expected = np.average(base.y * retrained(weights, h, slack) <= 0, weights=times)
+    assert as_criterion("loo", slack).evaluate(weights, h).value == pytest.approx(expected)
+    assert as_criterion("loo", slack).evaluate(as_problem(base.X[rows], base.y[rows]), h).value == pytest.approx(
+        expected
+    )
+
+
+@pytest.mark.parametrize("slack", SLACKS)
 def test_a_light_row_is_left_out_altogether(slack: str) -> None:
     light = as_problem([[0.0], [3.0], [3.2]], [1, -1, -1], [0.5, 1.0, 1.0])
     trained = train(light, Hyperparameters(1, 1, 0.1, 1.0), as_slack(slack))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from marginwise.criteria import (
     evaluate,
     register,
 )
+from marginwise.criteria.contract import _DECLARED
 from marginwise.criteria.gacv import GACV
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
@@ -86,3 +88,44 @@ def test_a_name_can_be_taken_once() -> None:
     with pytest.raises(InvalidInputError, match="GACV"):
         register(Impostor)
     assert register(GACV) is GACV  # the same again is no harm
+
+
+def test_a_criterion_that_does_not_say_all_it_must_is_refused() -> None:
+    class Terse(Criterion):
+        name = "terse"
+        direction = "maximize"
+        slacks = ("cubic",)
+
+        def evaluate(self, *_: Any, **__: Any) -> Evaluation:
+            return Evaluation(0.0, None)
+
+    wrong = [
+        "direction = 'maximise' or 'minimise'",
+        "slacks = a tuple with one or more of 'linear', 'quadratic'",
+        "smooth = True or False",
+        "equation = what it implements, a string",
+    ]
+    with pytest.raises(InvalidInputError) as refused:
+        register(Terse)
+    assert all(line in str(refused.value) for line in wrong)
+    assert "name =" not in str(refused.value)
+    assert "terse" not in criterion_names()
+    Terse.slacks = ("linear",)
+    with pytest.raises(InvalidInputError, match="smooth"):
+        as_criterion(Terse())
+
+
+def test_a_criterion_without_its_method_is_refused() -> None:
+    class Silent(Criterion):
+        name, direction, smooth, equation = "silent", "minimise", False, "none"
+
+    with pytest.raises(InvalidInputError, match=r"Silent.*; expected a class with a method evaluate"):
+        register(Silent)
+    with pytest.raises(InvalidInputError, match="a subclass of Criterion"):
+        register(int)  # type: ignore[arg-type]
+
+
+def test_every_attribute_of_the_contract_is_looked_at() -> None:
+    assert _DECLARED.keys() == {name for name, kind in Criterion.__annotations__.items() if "ClassVar" in str(kind)}
+    page = (Path(__file__).parents[2] / "docs" / "adding-a-criterion.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in page for name in _DECLARED)

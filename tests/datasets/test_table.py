@@ -95,14 +95,15 @@ def test_quotes_byte_order_mark_blank_lines_and_windows_line_ends(write) -> None
 @pytest.mark.parametrize(
     ("text", "names", "n"),
     [
-        ("5.1,3.5,setosa\n4.9,3.0,virginica\n", ("x1", "x2"), 2),
+        ("5.1,3.5,setosa\n4.9,3.0,virginica\n4.8,3.1,setosa\n", ("x1", "x2"), 3),
         ("1,2,0\n", ("x1", "x2"), 1),
         ("a,2019,y\n1,2,u\n3,4,v\n", ("a", "2019"), 2),
         ("a,b,y\nu,1,0\nv,?,1\n", None, 2),
         ("kind,y\nu,p\nv,q\n", ("kind=u", "kind=v"), 2),
         (",a,y\n1,2,0\n2,3,1\n", ("x1", "a"), 2),
+        ("a,male,y\n1,male,0\n2,female,1\n", ("a", "male=female", "male=male"), 2),
     ],
-    ids=["none", "one row of numbers", "number as a name", "missing below", "words only", "name left empty"],
+    ids=["none", "one row", "number as a name", "missing below", "words only", "name left empty", "name of a value"],
 )
 def test_header_is_recognised(write, text: str, names: tuple[str, ...] | None, n: int) -> None:
     table = load_table(write(text), drop=["b"] if names is None else [])
@@ -111,7 +112,7 @@ def test_header_is_recognised(write, text: str, names: tuple[str, ...] | None, n
 
 
 def test_word_above_missing_values_only_is_no_header(write) -> None:
-    assert load_table(write("u,1,0\n?,2,1\n"), drop=[0]).X.tolist() == [[1], [2]]
+    assert load_table(write("u,1,0\n?,2,1\n?,3,0\n"), drop=[0]).X.tolist() == [[1], [2], [3]]
 
 
 def test_header_can_be_said(write) -> None:

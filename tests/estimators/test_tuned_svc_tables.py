@@ -150,13 +150,6 @@ def test_weights_are_repetitions(rng):
         assert weighted.loo_log_loss_ == pytest.approx(repeated.loo_log_loss_, abs=1e-9)
 
 
-def test_units_of_weights_matter_as_counts_do():
-    """Ten times the weight is ten times the evidence: probabilities become surer, not the same."""
-    once = TunedSVC(**FEW).fit(PROBLEM.X, PROBLEM.y)
-    often = TunedSVC(**FEW).fit(PROBLEM.X, PROBLEM.y, sample_weight=np.full(PROBLEM.n, 10.5))
-    assert np.abs(often.decision_function(PROBLEM.X)).mean() > np.abs(once.decision_function(PROBLEM.X)).mean()
-
-
 def test_class_weights_move_the_boundary():
     plain = TunedSVC(**FEW).fit(PROBLEM.X, PROBLEM.y)
     tilted = TunedSVC(class_weight={1.0: 5.0}, **FEW).fit(PROBLEM.X, PROBLEM.y)
@@ -296,11 +289,11 @@ class TestAdvice:
             TunedSVC(freedom=0, max_evaluations=2).fit(PROBLEM.X, PROBLEM.y)
 
     def test_a_bound(self):
-        X = np.repeat(np.arange(6.0), 30)[:, None]
+        X = np.repeat(np.arange(6.0), 30)[:, None] + np.tile(np.linspace(0.0, 1e-3, 30), 6)[:, None]
         free = Prior(C=(0.0, np.inf), k0=(0.0, np.inf), koff=(0.0, np.inf), length_scale=(0.0, 1e6))
         model = TunedSVC(criterion="ep-evidence", prior=free, freedom=0)
         with pytest.warns(ConvergenceWarning, match=r"ended on its upper bound.*e.g. prior=Prior\("):
-            model.fit(X, (X[:, 0] % 2).astype(int))
+            model.fit(X, (X[:, 0].round() % 2).astype(int))
 
     def test_restarts_at_odds(self):
         model = TunedSVC(freedom=0, restarts=2, random_state=0).fit(PROBLEM.X, PROBLEM.y)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,16 @@ from killed import columns, walk
 import toys
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import paper_start
 from marginwise.priors import Prior
+from marginwise.problem import Problem
 from marginwise.search import SEARCHES, RandomWalk, Record
+from marginwise.search.contract import Space
+from marginwise.search.driver import Limits
+from marginwise.search.held_out import HeldOut
+from marginwise.search.objective import Objective
+from marginwise.search.restarts import Task
+from marginwise.slack import LINEAR
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 
@@ -127,6 +136,7 @@ def test_keeps_no_states_for_criteria_without_any(tmp_path: Path) -> None:
         ({"toy": toys.Hill}, "criterion"),
         ({"isotropic": True}, "bounds"),
         ({"sample_weight": np.full(20, 2.0)}, "data"),
+        ({"inducing": PROBLEM.X[:4]}, "data"),
         ({"test": (PROBLEM.X, PROBLEM.y)}, "held-out data"),
     ],
 )
@@ -142,6 +152,40 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
     go(tmp_path, max_evaluations=5)
     with pytest.raises(InvalidInputError, match="data differs"):
         tune(PROBLEM.X + 1e-9, PROBLEM.y, toys.Hysteresis(), search="random-walk", random_state=3, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("changed", [field.name for field in fields(Problem)])
+@pytest.mark.parametrize("held_out", [False, True])
+def test_a_change_of_any_part_of_a_problem_is_seen(changed: str, held_out: bool) -> None:
+    """Also of parts that are added one day: all must be arrays, or None, to be changed here."""
+    problem = replace(PROBLEM, inducing=PROBLEM.X[:4])
+    other = replace(problem, **{changed: -getattr(problem, changed)})
+    space = Space.around(paper_start(3))
+
+    def settings(inside: Problem, outside: Problem) -> dict[str, Any]:
+        objective = Objective(toys.Hill(), inside, space)
+        return Task(objective, None, 0, Limits(), HeldOut(inside, LINEAR, {"test": outside})).settings()
+
+    first = settings(problem, problem)
+    second = settings(problem, other) if held_out else settings(other, problem)
+    different = {key for key in first if first[key] != second[key]}
+    assert different == {"held-out data" if held_out else "data"}
+
+
+def test_a_low_rank_search_is_not_continued_with_other_inducing_inputs(tmp_path: Path) -> None:
+    def low_rank(inducing: Any) -> Tuning:
+        return tune(PROBLEM.X, PROBLEM.y, "ep-loo", inducing=inducing, max_evaluations=2, checkpoint=tmp_path)
+
+    low_rank(PROBLEM.X[:6])
+    low_rank(PROBLEM.X[:6])
+    with pytest.raises(InvalidInputError, match=r"same problem with the same settings \(data differs"):
+        low_rank(PROBLEM.X[6:12])
+
+
+def test_weights_of_held_out_examples_are_seen(tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=5, validation=(PROBLEM.X, PROBLEM.y, np.ones(20)))
+    with pytest.raises(InvalidInputError, match="held-out data differs"):
+        go(tmp_path, validation=(PROBLEM.X, PROBLEM.y, np.arange(1.0, 21.0)))
 
 
 def test_a_log_that_was_tampered_with_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from marginwise.likelihoods import LINEAR, QUADRATIC
 from marginwise.priors import Prior
 from marginwise.search import RandomWalk
 from marginwise.search.fingerprint import fingerprint
+from zoo import blobs
 
 
 class _Settings(toys.Hill):
@@ -86,3 +87,10 @@ def test_keys_do_not_depend_on_their_order() -> None:
     orders = [{"a": 1, "b": 2}, {"b": 2, "a": 1}]
     assert all(json.dumps(fingerprint(x)) == json.dumps(fingerprint(y)) for x, y in pairwise(orders))
     assert isinstance(toys.Hill(), Criterion)
+
+
+def test_what_a_dataclass_has_computed_is_no_part_of_it() -> None:
+    problem = blobs(5, 2)
+    before = fingerprint(problem)
+    assert problem.repeats is None  # which is kept from here on
+    assert fingerprint(problem) == before

@@ -16,17 +16,17 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from toy_methods import SMALL, chance_plan, use_chance
-
-from marginwise.study import Plan, open_store, run_study
+from marginwise.study import Plan, benchmarks, open_store, run_study
+from marginwise.study.paper import methods
+from toy_study import SMALL, chance_plan
 
 #: The methods of a killed study: walks, quasi-Newton, sampling and a grid.
 KILLED = Plan(
     "killed",
-    ("crabs", "pima"),
-    ("le1-walk", "span-walk", "evidence-ascent", "svm-cv", "ep-loo-newton"),
+    benchmarks("crabs", "pima"),
+    methods("le1-walk", "span-walk", "evidence-ascent", "svm-cv", "ep-loo-newton"),
     {"le1-walk": 12, "span-walk": 12, "evidence-ascent": 2, "svm-cv": 1, "ep-loo-newton": 9},
     effort=SMALL,
 )
@@ -70,8 +70,7 @@ def kill_and_resume(url: str, kills: int) -> dict:
 
 
 def share(url: str, log: str, processes: int) -> dict:
-    use_chance(log, pause=0.01)
-    plan = chance_plan(trials=12)
+    plan = chance_plan(trials=12, log=log, pause=0.01)
     pids = [forked(lambda: run_study(plan, url, n_jobs=1)) for _ in range(processes)]
     ended = [ended_well(pid) for pid in pids]
     return {"ended": all(ended)}

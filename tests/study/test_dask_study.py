@@ -8,15 +8,16 @@ import threading
 import time
 
 import pytest
-from toy_methods import SMALL, table
 
 from marginwise.errors import InvalidInputError, MarginwiseError
-from marginwise.study import Plan, open_store
+from marginwise.study import Plan, benchmarks, open_store
+from marginwise.study.paper import methods
 from marginwise.study.runner import run_study
+from toy_study import SMALL, table
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install marginwise[dask]")
 
-PLAN = Plan("cluster", ("crabs", "pima"), ("span-walk", "le1-newton"), trials=4, effort=SMALL)
+PLAN = Plan("cluster", benchmarks("crabs", "pima"), methods("span-walk", "le1-newton"), trials=4, effort=SMALL)
 
 
 def test_a_killed_worker_changes_nothing(tmp_path):

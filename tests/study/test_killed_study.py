@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from forked_studies import KILLED
-from toy_methods import chance_plan, table
 
 from marginwise.study import open_store
+from toy_study import chance_plan, table
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 from concurrent.futures import BrokenExecutor, Future
@@ -15,23 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from toy_methods import SMALL, Chance, Moody, chance_plan, table
 
 from marginwise.errors import InvalidInputError, MarginwiseError
-from marginwise.study import Plan, open_store, runner
-from marginwise.study.methods import METHODS
+from marginwise.study import Plan, TrialRow, benchmarks, open_store, runner
 from marginwise.study.owners import Owner
+from marginwise.study.paper import methods
 from marginwise.study.runner import run_study
-from marginwise.study.store import TrialRow
+from toy_study import SMALL, Chance, Moody, chance_plan, table
 
-REAL = Plan("real", ("crabs",), ("gacv-walk", "evidence-ascent", "ep-loo-prior", "tuned-svc"), trials=2, effort=SMALL)
-
-
-@pytest.fixture
-def chance(monkeypatch):
-    """Put a method that takes no time in the place of those of ``chance_plan``."""
-    for name in chance_plan().methods:
-        monkeypatch.setitem(METHODS, name, Chance())
+REAL = Plan(
+    "real",
+    benchmarks("crabs"),
+    methods("gacv-walk", "evidence-ascent", "ep-loo-prior", "tuned-svc"),
+    trials=2,
+    effort=SMALL,
+)
 
 
 @pytest.fixture
@@ -52,10 +49,9 @@ def test_rows_do_not_depend_on_the_number_of_processes(tmp_path):
     assert len({row["seed"] for row in tables[0]}) == 8
 
 
-@pytest.mark.usefixtures("chance")
 def test_rows_do_not_depend_on_the_order(tmp_path):
     plan = chance_plan()
-    backwards = replace(plan, datasets=plan.datasets[::-1], methods=plan.methods[::-1])
+    backwards = replace(plan, datasets=_reversed(plan.datasets), methods=_reversed(plan.methods))
     tables = []
     for number, one in enumerate((plan, backwards)):
         with open_store(f"sqlite:///{tmp_path / f'{number}.sqlite'}") as store:
@@ -64,7 +60,10 @@ def test_rows_do_not_depend_on_the_order(tmp_path):
     assert tables[0] == tables[1]
 
 
-@pytest.mark.usefixtures("chance")
+def _reversed(things: dict) -> dict:
+    return dict(reversed(things.items()))
+
+
 def test_a_finished_study_is_left_as_it_is_and_a_larger_one_adds_to_it(store):
     assert run_study(chance_plan(2), store, n_jobs=1).run == 8
     before = table(store, times=True)
@@ -75,12 +74,11 @@ def test_a_finished_study_is_left_as_it_is_and_a_larger_one_adds_to_it(store):
     assert [row for row in table(store, times=True) if row["number"] < 2] == before
 
 
-def test_failures_have_names_and_are_tried_again(store, tmp_path, monkeypatch):
+def test_failures_have_names_and_are_tried_again(store, tmp_path):
     mood = tmp_path / "mood"
-    monkeypatch.setitem(METHODS, "gacv-walk", Chance())
-    monkeypatch.setitem(METHODS, "span-walk", Moody(str(mood)))
+    plan = replace(chance_plan(2), methods={"one": Chance(), "other": Moody(str(mood))})
     mood.touch()
-    summary = run_study(chance_plan(2), store, n_jobs=1)
+    summary = run_study(plan, store, n_jobs=1)
     assert (summary.run, summary.done, len(summary.failed), summary.complete) == (8, 4, 4, False)
     assert {(row.error_name, row.message) for row in summary.failed} == {
         ("ArithmeticError", "not today, 0"),
@@ -88,26 +86,35 @@ def test_failures_have_names_and_are_tried_again(store, tmp_path, monkeypatch):
     }
     assert all(row.test_error is None for row in summary.failed)
     mood.unlink()
-    again = run_study(chance_plan(2), store, n_jobs=1)
+    again = run_study(plan, store, n_jobs=1)
     assert (again.run, again.done, again.failed) == (4, 8, ())
 
 
-@pytest.mark.usefixtures("chance")
-def test_rows_of_other_settings_are_not_mixed_in(store, monkeypatch):
+def test_rows_of_other_settings_are_not_mixed_in(store):
     run_study(chance_plan(1), store, n_jobs=1)
     before = table(store)
-    monkeypatch.setitem(METHODS, "span-walk", Chance(pause=1e-3))
-    with pytest.raises(MarginwiseError, match=r"2 of 4 rows .* span-walk on crabs: method pause was 0.0, is 0.001"):
-        run_study(chance_plan(2), store, n_jobs=1)
+    slower = replace(chance_plan(2), methods={"one": Chance(), "other": Chance(pause=1e-3)})
+    with pytest.raises(MarginwiseError, match=r"2 of 4 rows .* other on crabs: method pause was 0.0, is 0.001"):
+        run_study(slower, store, n_jobs=1)
     assert table(store) == before
-    summary = run_study(chance_plan(1), store, n_jobs=1, redo=True)
+    summary = run_study(replace(slower, trials=1), store, n_jobs=1, redo=True)
     assert (summary.run, summary.done) == (2, 4)
-    other = replace(chance_plan(1), datasets=("wdbc",), effort=replace(SMALL, test_rows=40))
+    other = replace(chance_plan(1), datasets=benchmarks("wdbc"), effort=replace(SMALL, test_rows=40))
     with pytest.raises(MarginwiseError, match="effort test_rows was 50, is 40"):
         run_study(other, store, n_jobs=1)
     store.record(TrialRow("crabs", "a-method-of-long-ago", 0, 0, "done"))
     with pytest.raises(MarginwiseError, match=r"1 of 5 rows .* a-method-of-long-ago on crabs: unknown settings"):
-        run_study(chance_plan(1), store, n_jobs=1)
+        run_study(replace(slower, trials=1), store, n_jobs=1)
+
+
+def test_rows_that_the_plan_does_not_have_are_left_alone(store):
+    whole = chance_plan(1)
+    run_study(whole, store, n_jobs=1)
+    before = table(store)
+    more = whole.with_more(methods={"third": Chance(pause=1e-3)}).part(methods=["third"])
+    assert run_study(more, store, n_jobs=1).run == 2
+    assert run_study(whole, store, n_jobs=1).run == 0
+    assert [row for row in table(store) if row["method"] != "third"] == before
 
 
 @dataclass(frozen=True)
@@ -121,9 +128,8 @@ class Interrupting:
         return Chance().run(data, trial, effort)
 
 
-def test_ctrl_c_keeps_what_is_finished(store, monkeypatch):
-    plan = Plan("interrupted", ("crabs",), ("gacv-walk",), trials=5, effort=SMALL)
-    monkeypatch.setitem(METHODS, "gacv-walk", Interrupting())
+def test_ctrl_c_keeps_what_is_finished(store):
+    plan = Plan("interrupted", benchmarks("crabs"), {"one": Interrupting()}, trials=5, effort=SMALL)
     handler = signal.getsignal(signal.SIGINT)
     summary = run_study(plan, store, n_jobs=1)
     assert (summary.interrupted, summary.run, summary.done) == (True, 2, 2)
@@ -155,7 +161,6 @@ class Fragile:
         self.broken = False
 
 
-@pytest.mark.usefixtures("chance")
 @pytest.mark.parametrize(("losses", "failed"), [(2, 0), (3, 3)])
 def test_trials_of_killed_workers_are_run_again_but_not_for_ever(store, monkeypatch, losses, failed):
     @contextmanager
@@ -172,7 +177,9 @@ def test_trials_of_killed_workers_are_run_again_but_not_for_ever(store, monkeypa
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc")
 def test_a_worker_that_is_killed_is_replaced(store):
-    plan = Plan("long", ("crabs",), ("span-walk",), trials=6, effort=replace(SMALL, walk_evaluations=1000))
+    plan = Plan(
+        "long", benchmarks("crabs"), methods("span-walk"), trials=6, effort=replace(SMALL, walk_evaluations=1000)
+    )
     killed = []
 
     def kill_one():
@@ -196,12 +203,11 @@ def _loky_workers():
     return [int(pid) for pid in children if b"LokyProcess" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-@pytest.mark.usefixtures("chance")
 def test_rows_of_workers_with_other_code_are_refused(store, monkeypatch):
     class Stranger(Fragile):
         def submit(self, function, *arguments):
-            (row, trace), future = function(*arguments), Future()
-            future.set_result((replace(row, fingerprint="other") if row.method == "span-walk" else row, trace))
+            row, future = function(*arguments), Future()
+            future.set_result(replace(row, fingerprint="other") if row.method == "other" else row)
             return future
 
     @contextmanager
@@ -210,11 +216,10 @@ def test_rows_of_workers_with_other_code_are_refused(store, monkeypatch):
 
     monkeypatch.setattr(runner, "start_workers", strangers)
     summary = run_study(chance_plan(1), store)
-    assert [(row.method, row.error_name) for row in summary.failed] == [("span-walk", "MarginwiseError")] * 2
+    assert [(row.method, row.error_name) for row in summary.failed] == [("other", "MarginwiseError")] * 2
     assert "another marginwise" in summary.failed[0].message
 
 
-@pytest.mark.usefixtures("chance")
 def test_a_run_waits_for_trials_that_others_have(store):
     plan, other = chance_plan(1), Owner.this_process()
     theirs = store.claim(plan.enumerate(), other, begun=0.0)
@@ -224,7 +229,7 @@ def test_a_run_waits_for_trials_that_others_have(store):
     while len(store.rows()) < 3:
         time.sleep(0.01)
     assert thread.is_alive()
-    store.finish(TrialRow(theirs.dataset, theirs.method, theirs.number, theirs.seed, "done"), None, other)
+    store.finish(TrialRow(theirs.dataset, theirs.method, theirs.number, theirs.seed, "done"), other)
     thread.join(timeout=300)
     assert (summaries[0].run, summaries[0].done) == (3, 4)
 
@@ -237,11 +242,17 @@ def test_what_makes_no_sense_is_refused(store):
     with pytest.raises(InvalidInputError, match="n_jobs is 0"):
         run_study(REAL, store, n_jobs=0)
     with pytest.raises(InvalidInputError, match="methods is 'alchemy'"):
-        Plan("mine", ("crabs",), ("alchemy",))
+        REAL.part(methods=["alchemy"])
     with pytest.raises(InvalidInputError, match="datasets is 'iris'"):
-        Plan("mine", ("iris",), ("svm-cv",))
+        benchmarks("iris")
     with pytest.raises(InvalidInputError, match="trials is -1"):
-        Plan("mine", ("crabs",), ("svm-cv",), trials=-1)
+        replace(REAL, trials=-1)
+    with pytest.raises(InvalidInputError, match="a mapping from names to datasets"):
+        replace(REAL, datasets=("crabs",))
+    with pytest.raises(InvalidInputError, match="a number of trials of 'evidence-ascent', too"):
+        replace(REAL, trials={"gacv-walk": 2})
+    with pytest.raises(InvalidInputError, match="methods is 'tuned-svc'; expected a name that the plan does not have"):
+        REAL.with_more(methods=methods("tuned-svc"))
     assert store.claims() == {}
 
 
@@ -251,16 +262,9 @@ def test_a_read_only_store_can_not_be_run(store, tmp_path):
 
 
 def test_the_command_ends_on_ctrl_c_with_130_and_keeps_what_is_finished(tmp_path):
-    script = """
-        import argparse, sys
-        from marginwise.study import Effort, Plan, command
-        command.quick_plan = lambda: Plan("small", ("crabs", "pima"), ("span-walk",), 20, effort=Effort(40, 40, 20_000))
-        parser = argparse.ArgumentParser()
-        command.add_arguments(parser)
-        sys.exit(command.run(parser.parse_args(sys.argv[1:])))
-    """
     url = f"sqlite:///{tmp_path / 'study.sqlite'}"
-    arguments = [sys.executable, "-c", textwrap.dedent(script), "--jobs", "2", "--store", url]
+    part = ["--paper", "--datasets", "crabs,pima", "--methods", "span-walk", "--trials", "20"]
+    arguments = [sys.executable, "-m", "marginwise", "study", "run", *part, "--jobs", "2", "--store", url]
     process = subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

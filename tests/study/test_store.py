@@ -17,9 +17,10 @@ import pytest
 
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.study import store as store_module
-from marginwise.study.declare import Trial
 from marginwise.study.owners import Owner
-from marginwise.study.store import TrialRow, open_store
+from marginwise.study.plan import Trial
+from marginwise.study.record import TrialRow
+from marginwise.study.store import open_store
 
 TRIALS = [Trial("crabs", "gacv-walk", number) for number in range(4)]
 ROW = TrialRow(
@@ -70,7 +71,7 @@ def test_rows_come_back_as_they_were_and_in_order(store, tmp_path):
 def test_traces_come_back_to_seven_digits(store):
     rng = np.random.default_rng(0)
     trace = {"value": rng.normal(size=50).tolist(), "test_error": [float("nan"), 0.0]}
-    store.record(ROW, trace)
+    store.record(replace(ROW, trace=trace))
     found = store.trace(ROW)
     np.testing.assert_allclose(found["value"], trace["value"], rtol=1e-6)
     np.testing.assert_array_equal(found["test_error"], trace["test_error"])
@@ -140,9 +141,9 @@ def test_a_trial_is_claimed_once_and_finished_by_its_owner_only(store, tmp_path)
     with open_store(url(tmp_path)) as second:
         assert store.claim(TRIALS, mine, begun=0.0) == TRIALS[0]
         assert second.claim(TRIALS, yours, begun=0.0) == TRIALS[1]
-        assert not store.finish(ROW, None, mine)
+        assert not store.finish(ROW, mine)
         assert store.rows() == []
-        assert second.finish(ROW, None, yours)
+        assert second.finish(ROW, yours)
         assert store.rows() == [ROW]
         assert store.claims() == {TRIALS[0]: mine}
         store.release(mine)
@@ -155,11 +156,11 @@ def test_failed_trials_are_tried_again_by_the_next_run_only(store):
     begun = time.time()
     failed = replace(ROW, number=0, status="failed", error_name="ArithmeticError")
     assert store.claim(TRIALS[:1], owner, begun=begun) == TRIALS[0]
-    assert store.finish(failed, None, owner)
+    assert store.finish(failed, owner)
     assert store.claim(TRIALS[:1], owner, begun=begun) is None
     assert store.claim(TRIALS[:1], owner, begun=time.time() + 1.0) == TRIALS[0]
     assert store.rows() == [failed]  # until the new row is there
-    assert store.finish(replace(ROW, number=0), None, owner)
+    assert store.finish(replace(ROW, number=0), owner)
     assert [row.status for row in store.rows()] == ["done"]
 
 
@@ -185,7 +186,7 @@ def test_claims_from_elsewhere_hold_as_long_as_their_lease(store, monkeypatch):
     assert store.claim(TRIALS[:1], me, begun=0.0) is None
     monkeypatch.setattr(time, "time", lambda: now + 2.0 * store_module.LEASE)
     assert store.claim(TRIALS[:1], me, begun=0.0) == TRIALS[0]
-    assert not store.finish(replace(ROW, number=0), None, far)  # it came too late
+    assert not store.finish(replace(ROW, number=0), far)  # it came too late
 
 
 def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, tmp_path):
@@ -194,7 +195,7 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, t
         import os, signal, sys
         from dataclasses import replace
         from marginwise.study.owners import Owner
-        from marginwise.study.declare import Trial
+        from marginwise.study.plan import Trial
         from marginwise.study.store import open_store
 
         store, owner = open_store(sys.argv[1]), Owner.this_process()
@@ -203,7 +204,7 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, t
         store._database.execute("PRAGMA cache_size = 1")  # pages go to the file before the transaction ends
         with store._writing() as database:
             database.execute("DELETE FROM claims")
-            store._insert(database, replace(row, number=2), {"value": [i / 7 for i in range(100_000)]})
+            store._insert(database, replace(row, number=2, trace={"value": [i / 7 for i in range(100_000)]}))
             os.kill(os.getpid(), signal.SIGKILL)
     """
     process = subprocess.run([sys.executable, "-c", textwrap.dedent(script), url(tmp_path)], check=False)
@@ -217,7 +218,7 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, t
 
 def test_a_log_cut_off_anywhere_holds_whole_rows_only(store, tmp_path, rng):
     for number in range(5):
-        store.record(replace(ROW, number=number), {"value": rng.normal(size=300).tolist()})
+        store.record(replace(ROW, number=number, trace={"value": rng.normal(size=300).tolist()}))
     log = store.path.with_name(store.path.name + "-wal")
     size = log.stat().st_size
     counts = set()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import sys
 
-from marginwise.study.declare import Trial
+from marginwise.study.plan import Trial
 from marginwise.study.progress import Forecast, Lines, Progress, show_progress
-from marginwise.study.store import TrialRow
+from marginwise.study.record import TrialRow
 
 
 def row(dataset, method, seconds, status="done"):

@@ -10,11 +10,11 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any, NoReturn
+from typing import Any
 
 from marginwise._interrupts import answer_interrupts
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
@@ -27,7 +27,7 @@ _COMMANDS = {
     "predict": "predict the rows of a table with a model",
     "compare": "criteria and other classifiers side by side on a table",
     "datasets": "the five benchmark data sets",
-    "study": "reproduce the study of Gold & Sollich (2003)",
+    "study": "reproduce the study of Gold & Sollich (2003), or run your own",
 }
 
 #: Arguments of the library whose options have another name.
@@ -36,12 +36,17 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "test_fraction": "--test-fraction",
     "max_evaluations": "--max-evaluations",
+    "class_weight": "--class-weight",
     "name": "NAME",
 }
 _SAME_NAME = (
     "target",
     "drop",
     "delimiter",
+    "decimal",
+    "encoding",
+    "header",
+    "keep",
     "freedom",
     "criterion",
     "slack",
@@ -49,6 +54,10 @@ _SAME_NAME = (
     "folds",
     "peers",
     "store",
+    "data",
+    "datasets",
+    "methods",
+    "trials",
     "backend",
     "scheduler",
 )
@@ -62,10 +71,6 @@ examples:
 'marginwise COMMAND --help' tells more. Exit codes: 0 well, 1 failure, 2 mistake in the call or the data, 130 Ctrl-C."""
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C. Searches take a KeyboardInterrupt as a wish to end with the best so far; a command ends."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -76,14 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = f"marginwise {command}" if command in _COMMANDS else "marginwise"
     try:
         # A study answers Ctrl-C itself: it keeps what is finished.
-        with nullcontext() if command == "study" else _prompt_interrupts():
+        with nullcontext() if command == "study" else answer_interrupts(signal.default_int_handler):
             arguments = _parser(command).parse_args(words)
             code: int = arguments.run(arguments)
             sys.stdout.flush()
             return code
     except SystemExit as end:  # argparse: after --help, --version or a mistake
         return end.code if isinstance(end.code, int) else FAILURE
-    except (KeyboardInterrupt, _Interrupted):
+    except KeyboardInterrupt:
         return _say(f"{name}: interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Python flushes standard output once more at its end, which must not complain again.
@@ -128,20 +133,10 @@ def _in_words(mistake: InvalidInputError) -> str:
     if mistake.argument == "path":
         return f"{mistake.value}: expected {mistake.allowed}"
     name = f"--{mistake.argument}" if mistake.argument in _SAME_NAME else mistake.argument
-    return f"{_OPTIONS.get(name, name)} is {mistake.value!r}; expected {mistake.allowed}"
+    value = "not given" if mistake.value is None else repr(mistake.value)
+    return f"{_OPTIONS.get(name, name)} is {value}; expected {mistake.allowed}"
 
 
 def _say(message: str, code: int) -> int:
     sys.stderr.write(" ".join(message.split()) + "\n")
     return code
-
-
-@contextmanager
-def _prompt_interrupts() -> Iterator[None]:
-    """Let Ctrl-C end the command wherever it is, also within a search."""
-
-    def interrupt(number: int, frame: object) -> NoReturn:
-        raise _Interrupted
-
-    with answer_interrupts(interrupt):
-        yield

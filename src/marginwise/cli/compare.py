@@ -10,16 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from marginwise.cli.files import (
-    add_output_arguments,
-    add_run_arguments,
-    add_table_arguments,
-    check_output,
-    read_table,
-    require_classes,
-    written_whole,
-)
-from marginwise.cli.text import aligned, numbered, percent, printable
+from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
+from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
+from marginwise.cli.text import aligned, listed, numbered, percent, printable, warn
 from marginwise.errors import InvalidInputError
 
 _CRITERIA = "ep-loo,ep-evidence,laplace-evidence,span"
@@ -31,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_table_arguments(parser, target=True)
     parser.add_argument(
         "--criteria",
-        type=_names,
+        type=listed,
         default=_CRITERIA,
         metavar="A,B,…",
         help="criteria of TunedSVC (default: %(default)s)",
     )
     parser.add_argument(
-        "--peers", type=_names, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
+        "--peers", type=listed, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
     )
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
@@ -53,15 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     _check(arguments)
     table = read_table(arguments)
-    require_classes(table)
 
-    from marginwise.cli.workers import start_workers
+    from marginwise.cli.guards import check_table
     from marginwise.comparison import contestants, run_parts, scores, splits
     from marginwise.search.progress import counter
 
+    warn(check_table(table))
     methods = contestants(arguments.criteria, arguments.peers, arguments.seed)
     rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
-    start_workers(arguments.jobs)
     parts = []
     with counter(False if arguments.quiet else None, "fits", len(methods) * len(rows)) as count:
         for part in run_parts(table.X, table.y, methods, rows, arguments.jobs):
@@ -75,8 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         with written_whole(Path(arguments.report)) as draft:
             _page(title, how, ranked).write(draft)
-    for failed in (s for s in ranked if s.failure):
-        sys.stderr.write(f"warning: {failed.method} failed: {failed.failure}\n")
+    warn(f"{failed.method} failed: {failed.failure}" for failed in ranked if failed.failure)
     if arguments.json:
         methods_in_json = [_finite(asdict(s)) for s in ranked]
         result = {
@@ -123,7 +114,7 @@ def _row(score: Any) -> list[str]:
 
 
 def _page(title: str, how: str, scores: list[Any]) -> Any:
-    from marginwise.page import Cell, Page
+    from marginwise.display import Cell, Page
 
     page = Page("Classifiers side by side", f"{title}; {how}.")
     keys = ("error", "log_loss", "gap", "calibration_error", "seconds")
@@ -142,7 +133,3 @@ def _page(title: str, how: str, scores: list[Any]) -> Any:
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values with None for NaN, which JSON does not have."""
     return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

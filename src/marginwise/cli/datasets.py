@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
-from marginwise.cli.files import STANDARD, add_output_arguments, check_output, written_whole
+from marginwise.cli.files import STANDARD
+from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import aligned
 
 _TARGET = "y"

@@ -10,17 +10,9 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
-from marginwise.cli.files import (
-    STANDARD,
-    add_output_arguments,
-    add_run_arguments,
-    add_table_arguments,
-    check_output,
-    read_table,
-    require_classes,
-    written_whole,
-)
-from marginwise.cli.text import printable
+from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
+from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
+from marginwise.cli.text import printable, warn
 from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError
 
 
@@ -49,6 +41,11 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NUMBER",
         help="how far length scales may differ, 0 for one that serves all inputs (default: auto, found by folds)",
     )
+    tuning.add_argument(
+        "--class-weight",
+        choices=("balanced",),
+        help="balanced: all classes count the same, however many rows they have (default: all rows do)",
+    )
     tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
     tuning.add_argument(
         "--max-evaluations",
@@ -64,14 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     model_path, report_path = _outputs(arguments)
     table = read_table(arguments)
-    require_classes(table)
 
+    from marginwise.cli.guards import check_error, check_table
     from marginwise.cli.summary import summarise
-    from marginwise.cli.workers import start_workers
     from marginwise.criteria import as_criterion
     from marginwise.estimators import TunedSVC
     from marginwise.search.progress import progress_default
 
+    remarks = check_table(table)
     as_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
         arguments.freedom,
@@ -79,30 +76,33 @@ def run(arguments: argparse.Namespace) -> int:
         slack=arguments.slack,
         restarts=arguments.restarts,
         max_evaluations=arguments.max_evaluations,
+        class_weight=arguments.class_weight,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
     )
-    start_workers(arguments.jobs)
+    warn(remarks)  # before the fit, which may take long
     show = False if arguments.quiet else None
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, progress_default(show):
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(table.X, table.y)
-    messages = list(dict.fromkeys(str(warning.message) for warning in caught))
+    findings = list(dict.fromkeys(str(warning.message) for warning in caught))
+    if arguments.class_weight is None:  # where classes count the same, the commonest is no measure
+        findings += check_error(model.loo_error_, table)
     summary = summarise(
         model,
         table,
         name=Path(arguments.table).name,
         seed=arguments.seed,
-        warnings=messages,
+        warnings=[*remarks, *findings],
         seconds=time.perf_counter() - start,
     )
-    for message in messages:
-        sys.stderr.write(f"warning: {message}\n")
+    warn(findings)
     if model_path is not None:
         from marginwise.cli.model_file import write_model
 
-        write_model(model, table.schema, model_path)
+        with written_whole(model_path) as draft:
+            write_model(model, table.schema, draft)
     if report_path is not None:
         from marginwise.cli.fit_report import fit_report
 
@@ -125,7 +125,7 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
         return None, None
     name = "table" if arguments.table == STANDARD else Path(arguments.table.removesuffix(".gz")).stem
     model, report = Path(arguments.model or f"{name}.skops"), Path(arguments.report or f"{name}.html")
-    if model == report:
+    if model.resolve() == report.resolve():
         raise InvalidInputError("--report", str(report), "another file than the model")
     for option, path, package, extra in (
         ("--model", model, "skops", "saving"),

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from marginwise.cli.summary import Summary, ranked
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
+from marginwise.display import Cell, Page, figure_style
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._classes import ClassificationTable
-from marginwise.page import Cell, Page, figure_style
 from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 
 #: Inputs in a figure, the largest first, and the characters of their names.
@@ -68,12 +68,9 @@ class HeldOut:
     def of(cls, model: TunedSVC, X: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> HeldOut:
         """Return those of a model that was fitted to this table; repeated rows are one example."""
         codes = np.searchsorted(model.classes_, y)
-        examples = ClassificationTable(X, codes, np.ones(len(y)), model.classes_).merged()  # as fit does
-        probability = np.column_stack([part.held_out for part in model.models_])
-        if len(model.classes_) == 2:
-            probability = np.column_stack([1.0 - probability, probability])
-        probability = np.maximum(probability, np.finfo(float).tiny)  # all may be zero
-        return cls(probability / probability.sum(axis=1, keepdims=True), examples.codes, examples.weights)
+        once = np.ones(len(y))
+        rows = ClassificationTable(X, codes, once, model.classes_, once).merged()  # as fit does
+        return cls(model._held_out(), rows.codes, rows.weights)
 
     @property
     def predicted(self) -> npt.NDArray[np.intp]:

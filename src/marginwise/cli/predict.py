@@ -10,15 +10,13 @@ import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
-from marginwise.cli.files import (
-    STANDARD,
-    add_output_arguments,
-    add_table_arguments,
-    check_output,
-    table_path,
-    written_whole,
-)
-from marginwise.cli.text import percent
+from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
+from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
+from marginwise.cli.text import listed, percent
+from marginwise.errors import InvalidInputError
+
+#: Name of the column of predicted classes.
+_PREDICTION = "prediction"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit'")
     add_table_arguments(parser, target=False)
     parser.add_argument("--output", "-o", metavar="FILE", help="CSV file to write (default: standard output)")
+    parser.add_argument(
+        "--keep",
+        "-k",
+        type=listed,
+        metavar="A,B,…",
+        help="columns of the table to write before the prediction, '' for none (default: those that name the rows "
+        "and that the model does not use)",
+    )
     parser.add_argument("--proba", "-p", action="store_true", help="the probability of each class, too")
     add_output_arguments(parser)
 
@@ -40,15 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
     from marginwise.datasets import load_inputs
 
     model, schema = read_model(Path(arguments.model))
-    inputs = load_inputs(table_path(arguments), schema, header=arguments.header, delimiter=arguments.delimiter)
+    inputs = load_inputs(table_path(arguments), schema, keep=arguments.keep, **dialect(arguments))
+    kept = _kept(inputs, [_PREDICTION, *map(_probability, model.classes_)], said=arguments.keep is not None)
     with warnings.catch_warnings():  # columns are in the model's order by now, and names are not needed
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         probabilities = model.predict_proba(inputs.X)
     predictions = model.classes_[probabilities.argmax(axis=1)]
     error, log_loss = _scores(inputs.labels, predictions, probabilities, model.classes_)
     if not arguments.quiet:
-        if inputs.unused:
-            sys.stderr.write(f"columns that the model does not use: {', '.join(inputs.unused)}\n")
+        if left := [name for name in inputs.unused if name not in kept]:
+            sys.stderr.write(f"columns that the model does not use: {', '.join(left)}\n")
         if error is not None:
             sys.stderr.write(
                 f"the table has {schema.target!r}, too: error {percent(error)} of {len(predictions)} rows, "
@@ -60,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         "error": error,
         "log_loss": log_loss,
         "unused": list(inputs.unused),
+        "kept": kept,
     }
     if arguments.proba:
         result["probabilities"] = probabilities.tolist()
@@ -73,16 +81,33 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _probability(label: object) -> str:
+    """Return the name of the column of a class's probability."""
+    return f"p({label})"
+
+
+def _kept(inputs: Any, own: list[str], *, said: bool) -> dict[str, list[str]]:
+    """Return the columns to carry through; one named as the command's ``own`` is left out, or refused if ``said``."""
+    taken = [name for name in inputs.kept if name in own]
+    if taken and said:
+        raise InvalidInputError(
+            "keep", taken[0], "a column of another name, because the predictions have it; rename it"
+        )
+    return {name: list(cells) for name, cells in inputs.kept.items() if name not in taken}
+
+
 def _write(result: dict[str, Any], stream: TextIO, *, as_json: bool) -> None:
     if as_json:
         json.dump(result, stream)
         stream.write("\n")
         return
+    columns = {**result["kept"], _PREDICTION: result["predictions"]}
+    if "probabilities" in result:
+        for label, cells in zip(result["classes"], zip(*result["probabilities"], strict=True), strict=True):
+            columns[_probability(label)] = [f"{p:.6g}" for p in cells]
     writer = csv.writer(stream, lineterminator="\n")
-    probabilities = result.get("probabilities")
-    writer.writerow(["prediction", *(f"p({label})" for label in result["classes"] if probabilities is not None)])
-    for i, label in enumerate(result["predictions"]):
-        writer.writerow([label, *(f"{p:.6g}" for p in (probabilities[i] if probabilities is not None else ()))])
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
 
 
 def _scores(

@@ -1,19 +1,201 @@
-"""``marginwise study``: run the paper's study, and report on it."""
+"""``marginwise study``: run the paper's study, a part of it or more than it, and report on it."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from marginwise.study import command, report_command
+from marginwise.cli import INTERRUPTED
+from marginwise.cli.text import listed
+from marginwise.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from marginwise.criteria import Criterion
+    from marginwise.study import Method, Plan, Summary
+
+DEFAULT_STORE = "sqlite:///study.sqlite"
+
+#: Trials of a method of one's own: as many as of the paper's searches from random starts, or one in the miniature.
+OWN_TRIALS, OWN_TRIALS_QUICK = 10, 1
+
+_EXAMPLES = """\
+examples:
+  marginwise study run --quick
+  marginwise study run --paper --datasets crabs,pima --methods le1-walk,tuned-svc --trials 3
+  marginwise study run --data patients.csv --target ill --criterion my_module:Mine
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the two commands, each with its own arguments."""
     parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, module, summary in (
-        ("run", command, "run the trials that are not in the store yet"),
-        ("report", report_command, "write tables, figures and a page from the store"),
+    for name, add, run, summary in (
+        ("run", _add_run_arguments, run_trials, "run the trials that are not in the store yet"),
+        ("report", _add_report_arguments, write_report, "write tables, figures and a page from the store"),
     ):
-        part = parts.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        module.add_arguments(part)
-        part.set_defaults(run=module.run)
+        part = parts.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=_EXAMPLES if name == "run" else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        part.add_argument(
+            "--store", default=DEFAULT_STORE, metavar="URL", help="where the rows are kept (default: %(default)s)"
+        )
+        add(part)
+        part.set_defaults(run=run)
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="a miniature that takes less than a minute (the default)")
+    size.add_argument(
+        "--paper", action="store_true", help="everything at the paper's counts, within 90 minutes on 2 cores"
+    )
+    own = parser.add_argument_group("your own beside the paper's")
+    own.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a table with two classes, one more data set with the name of the file; may be repeated",
+    )
+    own.add_argument("--target", metavar="COLUMN", help="the column of these tables to predict (default: the last)")
+    own.add_argument(
+        "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
+    )
+    own.add_argument("--test-fraction", type=float, metavar="F", help="part of their rows to test on (default: 1/3)")
+    own.add_argument(
+        "--criterion",
+        action="append",
+        default=[],
+        metavar="MODULE:CLASS",
+        help="a criterion, one more method: a class in a module or FILE.py, or a name of the library; may be repeated",
+    )
+    part = parser.add_argument_group("a part of all this")
+    part.add_argument("--datasets", type=listed, metavar="A,B,…", help="only these data sets")
+    part.add_argument("--methods", type=listed, metavar="A,B,…", help="only these methods")
+    part.add_argument("--trials", type=int, metavar="N", help="trials of each method on each data set")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes here; -1 for one on each core")
+    parser.add_argument("--backend", choices=("loky", "dask"), default="loky", help="processes here, or a Dask cluster")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://HOST:8786")
+    parser.add_argument("--redo", action="store_true", help="replace rows that were made with other settings")
+    parser.add_argument("--no-progress", dest="progress", action="store_false", default=None, help="show no progress")
+
+
+def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output", default="study-report", metavar="DIR", help="directory to write to (default: %(default)s)"
+    )
+
+
+def run_trials(arguments: argparse.Namespace) -> int:
+    """Run the study and say what became of it; return 0 if it is complete, 1 if trials failed, 130 after Ctrl-C."""
+    from marginwise.study import run_study
+
+    summary = run_study(
+        planned(arguments),
+        arguments.store,
+        n_jobs=arguments.jobs,
+        backend=arguments.backend,
+        scheduler=arguments.scheduler,
+        progress=arguments.progress,
+        redo=arguments.redo,
+    )
+    sys.stdout.write(_told(summary, arguments.store))
+    if summary.interrupted:
+        return INTERRUPTED
+    return 1 if summary.failed else 0
+
+
+def planned(arguments: argparse.Namespace) -> Plan:
+    """Return the plan that the arguments ask for: the paper's, with more data sets and methods, or a part of that."""
+    from marginwise.study import tables
+    from marginwise.study.paper import paper_plan, quick_plan
+
+    for option in ("target", "drop", "test_fraction"):
+        if getattr(arguments, option) and not arguments.data:
+            raise InvalidInputError(option, getattr(arguments, option), "nothing, unless there is a table (--data)")
+    options: dict[str, Any] = {"drop": tuple(arguments.drop)}
+    if arguments.test_fraction is not None:
+        options["test_fraction"] = arguments.test_fraction
+    paths = [str(Path(path).expanduser().resolve()) for path in arguments.data]
+    plan = (paper_plan if arguments.paper else quick_plan)().with_more(
+        tables(*paths, target=arguments.target, **options),
+        _own_methods(arguments.criterion),
+        OWN_TRIALS if arguments.paper else OWN_TRIALS_QUICK,
+    )
+    return plan.part(arguments.datasets, arguments.methods, arguments.trials)
+
+
+def write_report(arguments: argparse.Namespace) -> int:
+    """Write the report, and say where it is: the paper's if there are trials on its data sets, else one of its own."""
+    from marginwise.study import open_store
+    from marginwise.study.paper.numbers import DATASETS
+    from marginwise.study.paper.report import write_paper_report
+    from marginwise.study.report import write_report as write_general_report
+
+    with open_store(arguments.store, read_only=True) as store:
+        datasets = {row.dataset for row in store.rows()}
+        write = write_general_report if datasets and datasets.isdisjoint(DATASETS) else write_paper_report
+        page = write(store, arguments.output)
+    sys.stdout.write(f"{page}\n")
+    return 0
+
+
+def _own_methods(specifications: list[str]) -> dict[str, Method]:
+    from marginwise.study import search_on
+
+    methods: dict[str, Method] = {}
+    for specification in specifications:
+        criterion = _criterion(specification)
+        if criterion.name in methods:
+            raise InvalidInputError("criterion", specification, f"criteria with other names than {criterion.name!r}")
+        methods[criterion.name] = search_on(criterion)
+    return methods
+
+
+def _criterion(specification: str) -> Criterion:
+    """Return the criterion that MODULE:CLASS, FILE.py:CLASS or a name stands for."""
+    from marginwise.criteria import Criterion, as_criterion
+
+    place, colon, name = specification.rpartition(":")
+    if not colon:
+        return as_criterion(specification)
+    found = getattr(_module(specification, place), name, None)
+    if not (isinstance(found, type) and issubclass(found, Criterion)):
+        raise InvalidInputError(
+            "criterion", specification, f"a class {name} of {place} that is derived from marginwise.criteria.Criterion"
+        )
+    return found()
+
+
+def _module(specification: str, place: str) -> Any:
+    """Import a module from where the command was started, or a file; workers find it there, too."""
+    file = Path(place)
+    folder, name = (file.resolve().parent, file.stem) if file.suffix == ".py" else (Path.cwd(), place)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InvalidInputError(
+            "criterion", specification, f"MODULE:CLASS with a module that can be imported from {folder} ({error})"
+        ) from None
+
+
+def _told(summary: Summary, store: str) -> str:
+    lines = [
+        f"{summary.done} of {summary.total} trials are in {store}; {summary.run} were run in {summary.seconds:.0f} s"
+    ]
+    for row in summary.failed:
+        lines.append(f"failed: {row.method} on {row.dataset}, trial {row.number}: {row.error_name}: {row.message}")
+    if summary.interrupted:
+        lines.append("interrupted; the finished trials are kept: the same command continues")
+    elif summary.failed:
+        lines.append("the same command tries the failed trials again")
+    return "\n".join(lines) + "\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _PLAIN = str.maketrans({"█": "#", "±": "+-", "²": "^2", **dict.fromkeys(_EIGHTHS.strip(), "")})
@@ -24,6 +25,11 @@ def bar(fraction: float, width: int = 24) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
+def listed(text: str) -> list[str]:
+    """Return the names in a text, with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def percent(fraction: float) -> str:
     """Return a fraction in percent."""
     return f"{100 * fraction:.1f} %"
@@ -41,3 +47,8 @@ def printable(text: str, encoding: str | None) -> str:
     except UnicodeEncodeError:
         return text.translate(_PLAIN)
     return text
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Write warnings to standard error, one on a line."""
+    sys.stderr.writelines(f"warning: {message}\n" for message in messages)

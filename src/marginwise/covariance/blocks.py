@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from marginwise._arrays import Array
+from marginwise._interrupts import safe_point
 
 #: A function of a block, of what is the same for all blocks, and of the block's part of each column.
 BlockFunction = Callable[..., Any]
@@ -75,6 +76,7 @@ class MemoryBlocks(Blocks):
         def task(number: int) -> Any:
             return function(self.blocks[number], *shared, *parts[number])
 
+        safe_point()
         parts = self.parts(columns)
         threads = min(blas_threads(), len(self.blocks))
         if threads == 1:

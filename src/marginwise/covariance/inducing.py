@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from marginwise._arrays import Array, Indices
+from marginwise._interrupts import safe_point
 from marginwise._jit import compiled
 from marginwise.covariance.blocks import as_blocks
 from marginwise.covariance.low_rank import LowRankCovariance
@@ -73,6 +74,7 @@ def _centres(X: Array, kernel: Kernel, number: int, rng: np.random.Generator) ->
     if len(starts) < number:
         return some[starts]
     for _ in range(_ROUNDS):
+        safe_point()
         nearest = _nearest(points, centres)
         counts = np.bincount(nearest, minlength=len(centres))
         sums = np.column_stack([np.bincount(nearest, column, minlength=len(centres)) for column in points.T])

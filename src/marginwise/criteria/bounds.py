@@ -47,6 +47,6 @@ class JaakkolaHaussler(Criterion):
 
 
 def least_margin(trained: DenseTrained) -> Array:
-    """Return a lower bound on the margin y_iθ^i_i of each point when one copy of it is left out."""
-    alpha = trained.solution.alpha * trained.left_out / trained.problem.weights
+    """Return a lower bound on the margin y_iθ^i_i of each point when one example of it is left out."""
+    alpha = trained.solution.alpha * trained.problem.left_out / trained.problem.weights
     return trained.margin - alpha * trained.gram.diagonal()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood, as_likelihood, as_slack
+from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
@@ -42,6 +44,9 @@ class Evaluation:
     status: Status = CONVERGED
     state: Any = None
     info: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return summary(self, "value", "gradient", "status", "info")
 
 
 class Criterion(ABC):
@@ -85,3 +90,41 @@ class Criterion(ABC):
     def sign(self) -> int:
         """+1 if larger values are better, -1 if smaller ones are."""
         return 1 if self.direction == "maximise" else -1
+
+
+def require_complete(criterion: type[Criterion]) -> None:
+    """Raise if a criterion does not say all that the contract asks for, with everything that is missing or wrong."""
+    if not (isinstance(criterion, type) and issubclass(criterion, Criterion)):
+        raise InvalidInputError("criterion", criterion, "a subclass of Criterion")
+    declared = _DECLARED.items()
+    missing = [f"{name} = {words}" for name, (words, holds) in declared if not holds(getattr(criterion, name, None))]
+    missing += [f"a method {name}" for name in sorted(criterion.__abstractmethods__)]
+    if missing:
+        raise InvalidInputError("criterion", criterion.__qualname__, f"a class with {'; '.join(missing)}")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_direction(value: object) -> bool:
+    return value in ("maximise", "minimise")
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_slacks(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and set(value) <= set(SLACKS)
+
+
+#: What each class attribute of a criterion has to be, in words and as a test.
+_DECLARED: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "name": ("its name, a string", _is_text),
+    "direction": ("'maximise' or 'minimise'", _is_direction),
+    "slacks": (f"a tuple with one or more of {', '.join(map(repr, SLACKS))}", _are_slacks),
+    "smooth": ("True or False", _is_bool),
+    "scale_free": ("True or False", _is_bool),
+    "equation": ("what it implements, a string", _is_text),
+}

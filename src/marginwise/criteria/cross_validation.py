@@ -1,12 +1,14 @@
 """k-fold cross-validation of the SVM: its error, and the log-loss of its normalised probabilities.
 
+Examples are dealt out to the folds: equal rows are in one fold if they are one example, and otherwise spread over them.
+
 The log-loss takes Q(y|θ) = t(yθ)/[t(θ) + t(-θ)], t(z) = exp[-C l_p(z)], the likelihood of eq. (lh) normalised
 over the two labels, at the latent value of the SVM trained without the fold.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from marginwise.criteria.training import (
     wrong,
 )
 from marginwise.errors import InvalidInputError
+from marginwise.examples import deal
 from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
@@ -48,8 +51,8 @@ class _Folded(Criterion):
         self.folds, self.seed = int(folds), seed
 
     def _validate(self, problem: Problem, model: Model, state: Any) -> _Validation:
-        folds = stratified_folds(problem.y, self.folds, self.seed)
-        return _validate(problem, model, as_slack(self.likelihood), folds, state)
+        problem, fold = dealt_out(problem.distinct, self.folds, self.seed)
+        return _validate(problem, fold, model, as_slack(self.likelihood), state)
 
 
 class CrossValidationError(_Folded):
@@ -63,6 +66,7 @@ class CrossValidationError(_Folded):
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
         validation = self._validate(problem, model, state)
+        problem = validation.problem
         error = float(problem.weights @ wrong(problem.y * validation.latent)) / float(problem.weights.sum())
         return Evaluation(error, None, validation.status, validation.state)
 
@@ -77,6 +81,7 @@ class CrossValidationLogLoss(_Folded):
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the log-loss and its gradient."""
         validation = self._validate(problem, model, state)
+        problem = validation.problem
         slack = as_slack(self.likelihood)
         C, share = model.C, problem.weights / float(problem.weights.sum())
         margin = problem.y * validation.latent
@@ -96,6 +101,7 @@ class CrossValidationLogLoss(_Folded):
 class _Validation:
     """Each row's latent value when its fold is left out, and the SVMs (None: no row left) that gave it."""
 
+    problem: Problem
     covariance: DenseCovariance
     fold: Indices
     trained: tuple[DenseTrained | None, ...]
@@ -137,14 +143,22 @@ def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
 
     There are never more folds than rows, so that none is empty.
     """
-    rng = np.random.default_rng(seed)
-    order = np.concatenate([rng.permutation(np.flatnonzero(y == label)) for label in (-1.0, 1.0)])
-    fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = np.arange(len(y)) % min(folds, len(y))
-    return fold
+    dealt = deal(y, np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
+    return dealt.argmax(axis=1)
 
 
-def _validate(problem: Problem, model: Model, slack: Slack, fold: Indices, state: Any) -> _Validation:
+def dealt_out(problem: Problem, folds: int, seed: int) -> tuple[Problem, Indices]:
+    """Return the problem with a row for each fold that examples of a row are in, and these folds."""
+    number = min(folds, int(problem.counted.sum()))
+    dealt = deal(problem.y, problem.counted, number, np.random.default_rng(seed))
+    rows, fold = np.nonzero(dealt)
+    if len(rows) == problem.n:
+        return problem, fold
+    part, examples = problem.subset(rows), dealt[rows, fold]
+    return replace(part, weights=part.left_out * examples, examples=examples), fold
+
+
+def _validate(problem: Problem, fold: Indices, model: Model, slack: Slack, state: Any) -> _Validation:
     """Train without each fold in turn, from the last solution without it, or else from that on all rows."""
     k = int(fold.max()) + 1
     if state is not None and not (isinstance(state, tuple) and len(state) == k):
@@ -174,4 +188,4 @@ def _validate(problem: Problem, model: Model, slack: Slack, fold: Indices, state
         support = one.solution.support
         latent[test] = covariance.gram[np.ix_(test, rows[support])] @ one.signed_alpha[support]
         trained.append(one)
-    return _Validation(covariance, fold, tuple(trained), latent)
+    return _Validation(problem, covariance, fold, tuple(trained), latent)

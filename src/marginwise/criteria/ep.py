@@ -55,8 +55,8 @@ class EPLeaveOneOut(Criterion):
     """The mean leave-one-out log-probability of the labels, from the cavities of expectation propagation.
 
     Z_i(±) is the normaliser of the likelihood of label ±y_i under the cavity of point i, the latent distribution
-    without it; each probability Z_i(+)/[Z_i(+) + Z_i(-)] is normalised over the two labels. A weight
-    counts repetitions, of which one is left out and predicted; a row of weight 1 or less is left out whole.
+    without it; each probability Z_i(+)/[Z_i(+) + Z_i(-)] is normalised over the two labels. Where a row
+    stands for several examples one of them is left out and predicted, otherwise the whole row.
     """
 
     name = "ep-loo"
@@ -71,6 +71,7 @@ class EPLeaveOneOut(Criterion):
 
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the mean log-probability and its gradient."""
+        problem = problem.distinct
         covariance = problem.covariance(model)
         likelihood = self.likelihood.weighted(model.C, problem.weights).blurred(covariance.residual)
         result = run_ep(

@@ -53,7 +53,7 @@ class LeaveOneOut(Criterion):
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """The SVM trained without one copy of ``point``: θ^i_i, all α (0 for a point without copies), and the status."""
+    """The SVM trained without one example of ``point``: θ^i_i, all α (0 for a point left out whole), and the status."""
 
     point: int
     latent: float
@@ -63,7 +63,7 @@ class LeftOut:
 
 def leave_out(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
     """Yield the SVM without each of these points, in no particular order."""
-    remainder = trained.problem.weights - trained.left_out
+    remainder = trained.problem.weights - trained.problem.left_out
     whole = remainder[points] <= 0.0
     if trained.problem.n > 1:
         yield from _without(trained, np.sort(points[whole]))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from marginwise.criteria.bounds import JaakkolaHaussler, SupportVectorFraction
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.contract import Criterion, Evaluation, require_complete
 from marginwise.criteria.cross_validation import CrossValidationError, CrossValidationLogLoss
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.evidence import Evidence
@@ -28,7 +28,8 @@ _CRITERIA: dict[str, type[Criterion]] = {}
 
 
 def register(criterion: type[Criterion]) -> type[Criterion]:
-    """Make a criterion known by its name; may be used as a decorator."""
+    """Make a criterion known by its name; may be used as a decorator. One that does not say all it must is refused."""
+    require_complete(criterion)
     known = _CRITERIA.setdefault(criterion.name, criterion)
     if known is not criterion:
         raise InvalidInputError("name", criterion.name, f"a new name: this is that of {known.__name__}")
@@ -66,6 +67,7 @@ def as_criterion(criterion: Criterion | str, slack: Likelihood | str | None = No
     """Return the criterion of this name for this slack (its own default if None), or the criterion itself."""
     if not isinstance(criterion, Criterion):
         return criterion_class(criterion)(slack)
+    require_complete(type(criterion))  # it need not have been registered
     if slack is not None and as_likelihood(slack, "slack") != criterion.likelihood:
         raise InvalidInputError("slack", slack, f"{criterion.likelihood.name!r}, that of the criterion, or None")
     return criterion

@@ -131,7 +131,7 @@ def weighted_spans(trained: DenseTrained, eta: float) -> Spans | None:
     """Return α_i S_i² with smoothing ``eta``, or None if M is singular to rounding."""
     support = trained.solution.support
     alpha, C = trained.solution.alpha[support], trained.penalties[support]
-    part = (trained.left_out / trained.problem.weights)[support]
+    part = (trained.problem.left_out / trained.problem.weights)[support]
     K = trained.support_gram
     root = np.sqrt(alpha)
     M = K * root

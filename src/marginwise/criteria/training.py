@@ -59,11 +59,6 @@ class Trained:
         return self.problem.y * self.solution.latent
 
     @cached_property
-    def left_out(self) -> Array:
-        """The part of each row that leaving one example out removes: one copy, or all of a smaller weight."""
-        return np.minimum(1.0, self.problem.weights)
-
-    @cached_property
     def marginal_in_support(self) -> Indices:
         """Where the marginal support vectors stand among the support vectors."""
         return np.searchsorted(self.solution.support, self.solution.marginal)

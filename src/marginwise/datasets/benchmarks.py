@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer
 
+from marginwise._summary import summary
 from marginwise.datasets import generated
 from marginwise.datasets.table import Table, load_table
 from marginwise.errors import InvalidInputError, choose
@@ -53,6 +54,8 @@ class Benchmark:
     feature_names: tuple[str, ...]
     bayes_error: float | None
     provenance: str
+
+    __repr__ = summary
 
     @property
     def n_inputs(self) -> int:

@@ -19,6 +19,9 @@ MOST_CATEGORIES = 100
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
+#: A number with a sign between thousands.
+_GROUPED = re.compile(r"[-+]?\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d+)?")
+
 
 def encode(
     grid: Grid, columns: Sequence[int], known: Mapping[int, Sequence[str]], *, numeric: bool = False
@@ -37,8 +40,8 @@ def encode(
             names.append(grid.names[j])
             continue
         if numeric and j not in known:
-            words = [(i, j) for i, cell in enumerate(grid.words(j)) if number(cell) is None]
-            raise wrong_file(grid.path, f"numbers, as in training, but words are in {grid.places(words)}")
+            words = grid.places(grid.words_among_numbers(j))
+            raise wrong_file(grid.path, f"numbers, as in training, but words are in {words}")
         levels = tuple(known[j]) if j in known else _levels(grid, j)
         blocks.append(_one_hot(grid, j, levels))
         names += [f"{grid.names[j]}={level}" for level in levels]
@@ -77,20 +80,25 @@ def _levels(grid: Grid, j: int) -> tuple[str, ...]:
     """Return the sorted categories of a column of words, unless they look like something else."""
     levels = sorted(set(grid.words(j)))
     name = grid.names[j]
-    if all(number(level.replace(",", ".", 1)) is not None for level in levels):
+    if all(map(_is_number_otherwise, levels)):
         raise wrong_file(
             grid.path,
-            f"numbers with a decimal point, but column {name!r} has values like {levels[0]!r}; write points",
+            f"numbers with the decimal sign {grid.decimal!r} and nothing between thousands, but column {name!r} has "
+            f"values like {levels[0]!r}; say which sign it is (decimal), or mend or drop the column",
         )
     if len(levels) > MOST_CATEGORIES:
-        words = [(i, j) for i, cell in enumerate(grid.words(j)) if number(cell) is None]
         raise wrong_file(
             grid.path,
             f"at most {MOST_CATEGORIES} categories in a column, but {name!r} has {len(levels)}, with words "
-            f"in {grid.places(words)}; drop it if it is an identifier, mend these cells if it holds numbers, "
-            "or list its values in categories",
+            f"in {grid.places(grid.words_among_numbers(j))}; drop it if it is an identifier or a date, mend these "
+            "cells if it holds numbers, or list its values in categories",
         )
     return tuple(levels)
+
+
+def _is_number_otherwise(cell: str) -> bool:
+    """Return whether a cell is a number by some convention, as 1.5, 1,5 and 1.234,5 are."""
+    return any(number(cell, sign) is not None for sign in ".,") or _GROUPED.fullmatch(cell) is not None
 
 
 def _one_hot(grid: Grid, j: int, levels: Sequence[str]) -> Array:

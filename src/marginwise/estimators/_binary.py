@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_expit, logsumexp
 
+from marginwise._summary import summary
 from marginwise.covariance import Sites
 from marginwise.estimators._calibration import Calibration
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
@@ -49,6 +50,9 @@ class Member:
     inducing: Array | None = None
     coefficients: Array | None = None
     gain: Array | None = None
+
+    def __repr__(self) -> str:
+        return summary(self, "weight", "spread", "log_evidence", "tuning")
 
     @property
     def hyperparameters(self) -> Model:
@@ -92,6 +96,9 @@ class BinaryModel:
     warnings: tuple[str, ...]
     svm_points: Array | None = None
     calibration: Calibration | None = None
+
+    def __repr__(self) -> str:
+        return summary(self, "X", "slack", "support", "members")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: posteriors hold n×n matrices, and are there again when they are asked for."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -15,21 +16,36 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from marginwise.covariance import as_blocks
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._draw import draw_rows, row_numbers
+from marginwise.examples import count_examples, counts_of
 
 Array = npt.NDArray[np.float64]
 
-#: Weights say how often a row counts.
+#: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 
 
 @dataclass(frozen=True, eq=False)
 class ClassificationTable:
-    """A checked table: inputs, class numbers, positive weights, and the classes in order."""
+    """A checked table.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+    codes : array of int, shape (n,)
+        Class numbers.
+    weights : array of shape (n,)
+        Positive: sample weights times those of the classes.
+    classes : array
+        In order.
+    examples : array of shape (n,)
+        How many examples each row stands for: how often it counts, until :meth:`counted` looks closer.
+    """
 
     X: Array
     codes: npt.NDArray[np.intp]
     weights: Array
     classes: npt.NDArray[Any]
+    examples: Array
 
     @property
     def labelings(self) -> list[Array]:
@@ -41,8 +57,33 @@ class ClassificationTable:
         """Return the table of these rows, in memory."""
         mask = np.zeros(len(self.codes), dtype=bool)
         mask[chosen] = True
-        X = np.concatenate(as_blocks(self.X).map(_taken, columns=[mask]))
-        return ClassificationTable(X, self.codes[mask], self.weights[mask], self.classes)
+        return self._of(np.concatenate(as_blocks(self.X).map(_taken, columns=[mask])), mask)
+
+    def _of(self, X: Array, chosen: Any) -> ClassificationTable:
+        columns = (self.codes[chosen], self.weights[chosen], self.classes, self.examples[chosen])
+        return ClassificationTable(X, *columns)
+
+    @cached_property
+    def inputs(self) -> npt.NDArray[np.intp]:
+        """Numbers of the inputs, equal for equal ones."""
+        numbers = np.concatenate(as_blocks(self.X).map(row_numbers, 0))
+        return np.unique(numbers, return_inverse=True)[1].reshape(-1)
+
+    @cached_property
+    def importance(self) -> Array:
+        """The mean weight of an example of each class, in units of that of all examples."""
+        means = np.bincount(self.codes, self.weights) / np.bincount(self.codes, self.examples)
+        return means * (self.examples.sum() / self.weights.sum())
+
+    @property
+    def relative_weights(self) -> Array:
+        """Weights whose mean over the examples is 1."""
+        return self.weights * (self.examples.sum() / self.weights.sum())
+
+    @property
+    def weights_in_class(self) -> Array:
+        """Weights whose mean over the examples of each class is 1."""
+        return self.relative_weights / self.importance[self.codes]
 
     def drawn(self, size: int, allowed: npt.NDArray[np.bool_], seed: int) -> ClassificationTable:
         """Return distinct random rows among those allowed, which neither order nor repetitions of rows change."""
@@ -57,10 +98,26 @@ class ClassificationTable:
         with many repeated rows are as cheap as short ones.
         """
         order = np.lexsort([self.weights, self.codes, *self.X.T[::-1]])
-        X, codes, weights = self.X[order], self.codes[order], self.weights[order]
+        X, codes = self.X[order], self.codes[order]
         new = (X[1:] != X[:-1]).any(axis=1) | (codes[1:] != codes[:-1])
         first = np.concatenate([[0], 1 + np.flatnonzero(new)])
-        return ClassificationTable(X[first], codes[first], np.add.reduceat(weights, first), self.classes)
+        weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
+        return ClassificationTable(X[first], codes[first], weights, self.classes, examples)
+
+    def merged_in_place(self) -> ClassificationTable:
+        """Return the same for rows that are not in memory, in the order that they have."""
+        keys = self.inputs * len(self.classes) + self.codes
+        first, places = np.unique(keys, return_index=True, return_inverse=True)[1:]
+        if len(first) == len(keys):
+            return self
+        order = np.argsort(first)
+        kept = first[order]
+        columns = np.array([np.bincount(places, column)[order] for column in (self.weights, self.examples)])
+        return replace(self._of(self.X[kept], kept), weights=columns[0], examples=columns[1])
+
+    def counted(self) -> ClassificationTable:
+        """Return the table of distinct rows with the number of examples that each of them is."""
+        return replace(self, examples=count_examples(self.inputs, self.codes, self.examples))
 
 
 def _taken(X: Array, mask: npt.NDArray[np.bool_]) -> Array:
@@ -79,12 +136,13 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
     """Check labels and weights; rows of weight zero are left out, which is what they mean."""
     y = np.asarray(_of_one_kind(y))
     check_classification_targets(y)
-    weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    given = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    weights = given
     if class_weight is not None and class_weight != "balanced":
         weights = weights * _of_classes(class_weight, y)
     kept = weights > 0
     if not kept.all():
-        X, y, weights = X[kept], y[kept], weights[kept]
+        X, y, weights, given = X[kept], y[kept], weights[kept], given[kept]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         found = f"labels of {len(classes)} class"
@@ -94,7 +152,7 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
         counts = np.bincount(codes, weights)
         weights = weights * (weights.sum() / (len(classes) * counts))[codes]
     _check_range(weights)
-    return ClassificationTable(X, codes, weights, classes)
+    return ClassificationTable(X, codes, weights, classes, counts_of(given))
 
 
 def _of_one_kind(y: Any) -> Any:
@@ -135,11 +193,11 @@ def _of_classes(class_weight: Any, y: Any) -> Array:
 
 
 def _check_range(weights: Array) -> None:
-    """Refuse weights that no row could have in earnest, beyond which penalties C w_i lose their digits."""
+    """Refuse weights that no row could have in earnest."""
     for weight in (weights.min(), weights.max()):
         if not _LEAST_WEIGHT <= weight <= _LARGEST_WEIGHT:
             raise InvalidInputError(
                 "sample_weight",
                 float(weight),
-                f"0, or weights from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}: numbers of repetitions of the rows",
+                f"0, or weights from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}, times those of the classes",
             )

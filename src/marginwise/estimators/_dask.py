@@ -45,7 +45,7 @@ def check_dask_inputs(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def scaling_of(table: ClassificationTable) -> Scaling:
     """Return the scaling that gives the weighted columns mean 0 and variance 1, from sums over the blocks."""
-    blocks, weights = as_blocks(table.X), table.weights
+    blocks, weights = as_blocks(table.X), table.weights_in_class
     unit = np.max(blocks.map(_largest), axis=0)
     if not np.isfinite(unit).all():
         column = int(np.argmin(np.isfinite(unit)))

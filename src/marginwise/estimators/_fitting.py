@@ -11,6 +11,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from marginwise._processes import leave_no_processes, outcomes
 from marginwise.criteria import Criterion
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel, Member
@@ -23,7 +24,7 @@ from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Trace
-from marginwise.stacking import Component, Stack, climb
+from marginwise.stacking import Component, Stack, climb, settle, shortened, with_restarts
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
 from marginwise.tuning import Tuning, tune
@@ -51,6 +52,8 @@ class Recipe:
         Draws folds and random starts.
     aside : array of bool, shape (n,)
         Rows that searches do not see: their error stops them.
+    svm_weights : array of shape (n,)
+        Weights of the rows in the SVM, which has no probabilities that the importance of the classes could shift.
     options : dict
         Passed on to ``tune``.
     scale : Scale
@@ -62,6 +65,7 @@ class Recipe:
     prior: Prior
     seed: int
     aside: Mask
+    svm_weights: Array
     options: dict[str, Any] = field(default_factory=dict)
     scale: Scale = EXACT
 
@@ -71,13 +75,21 @@ def fit_all(
 ) -> list[BinaryModel]:
     """Return the model of each problem, tuned on its sample, which may be the problem itself.
 
-    With several problems, each is one job on one thread, whatever ``n_jobs``.
+    With several problems, each is one job on one thread, whatever ``n_jobs``. Ctrl-C leaves no process behind.
     """
+    with leave_no_processes(n_jobs):
+        return _fit_each(problems, samples, recipe, n_jobs)
+
+
+def _fit_each(
+    problems: Sequence[Problem], samples: Sequence[Problem], recipe: Recipe, n_jobs: int | None
+) -> list[BinaryModel]:
     if len(problems) == 1:
         with threadpool_limits(1 if problems[0].n < _FEW_ROWS else None, user_api="blas"):
             return [_fit(problems[0], samples[0], recipe, n_jobs)]
     pairs = zip(problems, samples, strict=True)
-    models = Parallel(n_jobs=n_jobs)(delayed(_fit_alone)(*pair, recipe) for pair in pairs)
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    models = list(outcomes(parallel, [delayed(_fit_alone)(*pair, recipe) for pair in pairs]))
     # Jobs elsewhere return copies of the inputs, which are the same for all.
     shared = problems[0].X if models[0].svm_points is None else samples[0].X
     return [replace(model, X=shared) for model in models]
@@ -129,19 +141,14 @@ def _climbed(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict
     rows = problem
     # k-means does not depend on a length scale that all inputs share.
     problem = recipe.scale.for_tuning(rows, prior.mean(rows.X.shape[1], isotropic=True))
+    common = {"prior": prior, "seed": seed, "n_jobs": n_jobs, **options}
     if recipe.freedom == "auto":
-        stack = climb(problem, criterion, prior=prior, seed=seed, n_jobs=n_jobs, **options)
-        if recipe.scale.rank is None:
-            return stack
-        return replace(stack, components=tuple(_polished(rows, recipe, one, options) for one in stack.components))
-    freedom = float(recipe.freedom)
-    weights = {"sample_weight": problem.weights, "inducing": problem.inducing}
-    common = {**weights, "n_jobs": n_jobs, "random_state": seed, **options}
-    tuning = tune(problem.X, problem.y, criterion, prior=prior, isotropic=True, **common)
-    if freedom > 0 and problem.X.shape[1] > 1:
-        common |= {"start": tuning.hyperparameters, "isotropic": False, "restarts": 0}
-        tuning = tune(problem.X, problem.y, criterion, prior=replace(prior, spread=freedom), **common)
-    return Stack((Component(1.0, freedom, tuning),), None)
+        stack = climb(problem, criterion, **common)
+    else:
+        stack = settle(problem, criterion, spread=float(recipe.freedom), **common)
+    if recipe.scale.rank is None:
+        return stack
+    return replace(stack, components=tuple(_polished(rows, recipe, one, options) for one in stack.components))
 
 
 def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict[str, Any]) -> Component:
@@ -151,7 +158,6 @@ def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict
     """
     start, spread = component.hyperparameters, component.spread
     problem = recipe.scale.for_tuning(rows, start)
-    budget = recipe.options.get("max_evaluations")
     tuning = tune(
         problem.X,
         problem.y,
@@ -161,11 +167,11 @@ def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict
         isotropic=spread == 0,
         sample_weight=problem.weights,
         inducing=problem.inducing,
+        examples=problem.counted,
         random_state=recipe.seed,
-        **{**options, "restarts": 0, "max_evaluations": POLISHING if budget is None else min(budget, POLISHING)},
+        **shortened(options, POLISHING),
     )
-    earlier = component.tuning.restarts  # those that the user asked for, if there are several
-    return replace(component, tuning=tuning if len(earlier) < 2 else replace(tuning, restarts=earlier))
+    return replace(component, tuning=with_restarts(component.tuning, tuning))
 
 
 def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
@@ -215,8 +221,9 @@ def _trained(problem: Problem, rows: Array, recipe: Recipe, component: Component
     if not with_svm:
         return part
     covariance = posterior.gaussian.prior
-    solution = solve_problem(posterior.problem, h, slack, covariance=covariance)
-    points, coefficients = covariance.expansion(posterior.problem.y * solution.alpha)
+    weighted = replace(posterior.problem, weights=recipe.svm_weights)
+    solution = solve_problem(weighted, h, slack, covariance=covariance)
+    points, coefficients = covariance.expansion(weighted.y * solution.alpha)
     low_rank = posterior.problem.inducing is not None
     return part._replace(svm=(solution, coefficients, points if low_rank else None))
 
@@ -232,4 +239,4 @@ def _member(component: Component, posterior: GaussianPosterior) -> Member:
 
 def _leave_one_out(posterior: GaussianPosterior) -> Array:
     """Return the probability of each label given all other examples."""
-    return np.exp(leave_one_out(posterior.gaussian, posterior.likelihood, posterior.problem.y).log_probability)
+    return np.exp(leave_one_out(posterior.gaussian, posterior.likelihood, posterior.problem).log_probability)

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginwise.estimators._classes import check_table
-from marginwise.estimators._stored import StoredEstimator
+from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import as_slack
@@ -86,7 +86,17 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.kernel = kernel
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginSVC:
-        """Train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
+        """Train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
+
+        Ctrl-C leaves the estimator as it was.
+        """
+        with as_before_unless_done(self):
+            self._fit(X, y, sample_weight)
+        for solution in self.solutions_:
+            solution.status.warn()
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         slack = as_slack(self.slack)
         self.hyperparameters_ = self._model()
         table = check_table(self, X, y, sample_weight, self.class_weight)
@@ -95,14 +105,11 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.solutions_ = [
             solve_problem(problem, self.hyperparameters_, slack, covariance=covariance) for problem in problems
         ]
-        for solution in self.solutions_:
-            solution.status.warn()
         signed = np.array([p.y * s.alpha for p, s in zip(problems, self.solutions_, strict=True)])
         self.classes_ = table.classes
         self.support_ = np.flatnonzero(signed.any(axis=0))
         self.support_vectors_ = table.X[self.support_]
         self.dual_coef_ = signed[:, self.support_]
-        return self
 
     def _model(self) -> Model:
         if self.kernel is None:

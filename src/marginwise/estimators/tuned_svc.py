@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from marginwise._interrupts import hold_interrupts
 from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning
@@ -26,7 +27,7 @@ from marginwise.estimators._fitting import Recipe, fit_all, model_at
 from marginwise.estimators._parameters import check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._scaling import Scaling
-from marginwise.estimators._stored import StoredEstimator
+from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -50,7 +51,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     freedom : "auto" or float, default="auto"
         How far the length scales may differ: the prior standard deviation of their logarithms. "auto" tries 0 (one
         length scale for all inputs), 0.3 and 1 while examples left out gain by it, and averages; give a number to
-        save that time when you know whether few inputs matter.
+        save that time when you know whether few inputs matter. With more than 600 rows searches begin on a random part
+        of them in either case.
     criterion : str or Criterion, default="ep-loo"
         What is optimised; see ``marginwise.criterion_names()``. Touch it to compare criteria.
     slack : {"linear", "quadratic"} or None, default=None
@@ -58,9 +60,10 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     prior : Prior or None, default=None
         Prior on the hyperparameters; None is ``Prior()``, made for standardised inputs.
     search : str or Search, default="auto"
-        How the criterion is optimised; "auto" takes quasi-Newton where there is a gradient.
+        How the criterion is optimised, in every search inside; "auto" takes quasi-Newton where there is a gradient.
     restarts : int, default=0
-        Further searches from random starts. Raise it if a warning says that the optimum is poor.
+        Further searches from random starts, for the first search (one length scale) only: the others go on from the
+        best of them. Raise it if a warning says that the optimum is poor.
     predictor : {"posterior", "svm"}, default="posterior"
         Predict with the average over the posterior, or with the classical SVM on its support vectors.
     standardize : bool, default=True
@@ -69,14 +72,18 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into the sample weights.
     max_evaluations : int or None, default=100
-        Evaluations of the criterion in the main search, and in each restart.
+        Most evaluations of the criterion in any search inside: in the first, with one length scale; in each restart;
+        and, if ``freedom`` is a number, in that with free length scales. Searches that go on from these are shorter:
+        at most 10 evaluations on a fold, 8 on all rows at the end, 25 where the rank is limited. None is no limit for
+        the long ones.
     rank : "auto", int or None, default="auto"
         Number of inducing inputs that the kernel is approximated with: O(n rank²) time, O(n rank) memory. None is the
         exact kernel; "auto" is None up to 1500 rows, and beyond as many as leave little of the kernel open.
     subset : "auto", int or None, default="auto"
         Random rows to tune on; the model is trained on all rows. "auto" is 5000, None is all.
     validation_fraction : float or None, default=None
-        Part of the rows on which the error is watched to stop searches early; the model itself is trained on all rows.
+        Part of the rows on which the error is watched to stop searches early, but for the short ones on folds; the
+        model itself is trained on all rows.
         Worth a try with criteria that over-fit when many length scales are free.
     progress : bool, default=False
         Whether to draw a progress bar of each search on standard error (takes rich).
@@ -153,9 +160,22 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @with_callbacks
+    #: The importance of the classes; models saved before there was one have none.
+    _importance: Array | None = None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedSVC:
-        """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out."""
+        """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
+
+        Ctrl-C is a KeyboardInterrupt, and leaves the estimator as it was.
+        """
+        with as_before_unless_done(self):
+            self._fit(X, y, sample_weight)
+        for message in sorted({message for model in self.models_ for message in model.warnings}):
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_parameters(self)
         check_scale(self.rank, self.subset)
         criterion = as_criterion(self.criterion, self.slack)
@@ -163,23 +183,26 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._scaling, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
+        self._importance = table.importance
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
-        problems = samples = [Problem(inputs, labels, table.weights) for labels in table.labelings]
+        problems = samples = _problems(inputs, table)
         size = chosen_subset(self.subset, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
-            samples = [Problem(self._scaling(drawn.X), labels, drawn.weights) for labels in drawn.labelings]
+            samples = _problems(self._scaling(drawn.X), drawn)
         recipe = Recipe(
             criterion,
             self.freedom,
             Prior() if self.prior is None else self.prior,
             seed,
             aside,
+            table.relative_weights,
             {
                 "search": self.search,
                 "restarts": self.restarts,
                 "max_evaluations": self.max_evaluations,
                 "progress": self.progress,
+                "on_interrupt": "raise",
             },
             Scale(chosen_rank(self.rank, inputs), seed),
         )
@@ -196,35 +219,36 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
             # Callbacks belong to this process, and so do searches that call them.
             self.models_ = fit_all(problems, samples, watched, 1 if callbacks else self.n_jobs)
             self._describe(table.codes, table.weights)
-        for message in sorted({message for model in self.models_ for message in model.warnings}):
-            warnings.warn(message, ConvergenceWarning, stacklevel=3 if hasattr(self, "set_callbacks") else 2)
-        return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
         """Return the checked table, its scaling, and the scaled inputs."""
         if is_dask(X):
-            table = check_dask_table(self, X, y, sample_weight, self.class_weight)
+            table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_in_place().counted()
             scaling = scaling_of(table) if self.standardize else Scaling.none(np.zeros((1, table.X.shape[1])))
             return table, scaling, scaled(table.X, scaling)
-        table = check_table(self, X, y, sample_weight, self.class_weight).merged()
-        scaling = Scaling.of(table.X, table.weights) if self.standardize else Scaling.none(table.X)
+        table = check_table(self, X, y, sample_weight, self.class_weight).merged().counted()
+        scaling = Scaling.of(table.X, table.weights_in_class) if self.standardize else Scaling.none(table.X)
         return table, scaling, scaling(table.X)
 
     def _describe(self, codes: npt.NDArray[np.intp], weights: Array) -> None:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters
         self.C_, self.k0_, self.koff_ = (getattr(self.hyperparameters_, name) for name in ("C", "k0", "koff"))
-        self.length_scales_ = self.hyperparameters_.scales_for(self.n_features_in_)
+        self.length_scales_ = self.hyperparameters_.kernel.lengths(self.n_features_in_)
         relevance = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
         self.feature_importances_ = relevance / relevance.sum()
         self.criterion_value_ = first.main.tuning.value
         self.log_evidence_ = first.main.log_evidence
-        held_out = np.column_stack([model.held_out for model in self.models_])
-        probability = self._to_classes(logit(np.maximum(held_out, np.finfo(float).tiny)))
+        probability = self._held_out()
         own = np.maximum(probability[np.arange(len(codes)), codes], np.finfo(float).tiny)
         self.loo_log_loss_ = float(weights @ -np.log(own) / weights.sum())
         wrong = probability.argmax(axis=1) != codes
         self.loo_error_ = min(1.0, float(weights @ wrong / weights.sum()))  # rounding may add up to more
+
+    def _held_out(self) -> Array:
+        """Return the probability of each class for the distinct training examples, from models without them."""
+        held_out = np.column_stack([model.held_out for model in self.models_])
+        return self._to_classes(self._weighted(logit(np.maximum(held_out, np.finfo(float).tiny))))
 
     @property
     def trace_(self) -> Trace:
@@ -238,7 +262,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, columns in the order of ``classes_``."""
-        return self._to_classes(self._each(X, lambda model, rows: model.log_odds(rows, self.predictor)))
+        log_odds = self._each(X, lambda model, rows: model.log_odds(rows, self.predictor))
+        return self._to_classes(log_odds if self.predictor == "svm" else self._weighted(log_odds))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class, the first of equals."""
@@ -251,6 +276,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         The log-odds of the average over the posterior, or the latent function of the SVM.
         """
         values = self._each(X, lambda model, rows: model.decision(rows, self.predictor))
+        values = values if self.predictor == "svm" else self._weighted(values)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
@@ -262,9 +288,10 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def _each(self, X: Any, function: Callable[[BinaryModel, Array], Array]) -> Array:
         """Return the values of a function of each model, in blocks of rows that bound the memory."""
         check_is_fitted(self)
-        if is_dask(X):
-            return as_blocks(check_dask_inputs(self, X, reset=False)).rows(partial(self._rows, function))
-        return self._rows(function, validate_data(self, X, dtype=np.float64, reset=False))
+        with hold_interrupts():
+            if is_dask(X):
+                return as_blocks(check_dask_inputs(self, X, reset=False)).rows(partial(self._rows, function))
+            return self._rows(function, validate_data(self, X, dtype=np.float64, reset=False))
 
     def _rows(self, function: Callable[[BinaryModel, Array], Array], X: Array) -> Array:
         inputs = self._scaling(X)
@@ -272,11 +299,30 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         blocks = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         return np.vstack([np.column_stack([function(model, rows) for model in self.models_]) for rows in blocks])
 
+    def _weighted(self, log_odds: Array) -> Array:
+        """Return the log-odds of each two-class problem where classes have the importance that their weights say.
+
+        Probabilities p_k become proportional to c_k p_k (Elkan 2001): training never sees c, and the ratio is exact.
+        """
+        if self._importance is None or np.ptp(self._importance) == 0.0:
+            return log_odds
+        log_c = np.log(self._importance / self._importance.max())
+        if len(self.classes_) == 2:
+            return log_odds + (log_c[1] - log_c[0])
+        with np.errstate(divide="ignore"):  # the largest c is 1
+            others = np.log(-np.expm1(log_c))
+        return log_c + log_expit(log_odds) - np.logaddexp(others, log_c + log_expit(-log_odds))
+
     def _to_classes(self, log_odds: Array) -> Array:
         """Return class probabilities from the log-odds of each two-class problem; several are normalised."""
         if len(self.classes_) == 2:
             return expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
         return softmax(log_expit(log_odds), axis=1)
+
+
+def _problems(inputs: Any, table: ClassificationTable) -> list[Problem]:
+    weights = table.weights_in_class
+    return [Problem(inputs, labels, weights, examples=table.examples) for labels in table.labelings]
 
 
 __all__ = ["BinaryModel", "TunedSVC"]

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import safe_point
 from marginwise.errors import InvalidInputError
 from marginwise.inference.diagnostics import split_rhat
 from marginwise.inference.gradient import GradientEstimate, GradientRecorder
@@ -154,6 +155,7 @@ def collect(
     acceptance, energy_error, leapfrogs = [], [], []
     while True:
         for _ in range(recorder.block):
+            safe_point()
             state, info = sampler.step(rng, state)
             draws = sampler.draws(state)
             recorder.record(draws)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
@@ -49,6 +50,9 @@ class Posterior(ABC):
     gradient_se: Array | None = None
     status: Status = CONVERGED
     diagnostics: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return summary(self, "problem", "hyperparameters", "log_evidence", "gradient", "status", "diagnostics")
 
     @abstractmethod
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:

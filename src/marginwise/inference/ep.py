@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import safe_point
 from marginwise.covariance import SiteCovariance, Sites
 from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_steps import Moves, Point
@@ -55,6 +56,7 @@ def run_ep(
     goal = covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
     mixer = Mixer()
     while point.residual > tolerance and sweeps < max_sweeps:
+        safe_point()
         sweeps += 1
         if point.residual < goal and point.gaussian.tau.any():
             moved = moves.newton(point, tolerance)

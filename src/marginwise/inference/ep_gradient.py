@@ -43,13 +43,14 @@ class LeaveOneOut(NamedTuple):
     by_c: Array
 
 
-def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, y: Array) -> LeaveOneOut:
+def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, problem: Problem) -> LeaveOneOut:
     """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples.
 
-    Weight w counts w repetitions in one site, of which one is left out: what the others say of the latent value, the
-    cavity tilted by t^(w-1), is a Gaussian of the same moments again. A row of weight 1 or less is left out whole.
+    Several examples in a row have one site, and one of them is left out: what the others say of the latent value, the
+    cavity tilted by t to the power of their weight, is a Gaussian of the same moments again.
     """
-    rest = without_one(gaussian.cavity_mean, gaussian.cavity_variance, y, likelihood)
+    y, remainder = problem.y, problem.weights - problem.left_out
+    rest = without_one(gaussian.cavity_mean, gaussian.cavity_variance, y, likelihood, remainder)
     m, v = rest.mean, rest.variance
     one = likelihood.with_weight_one()
     right, wrong = one.tilted(m, v, y), one.tilted(m, v, -y)
@@ -69,7 +70,7 @@ def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, y: Arr
 
 def mean_leave_one_out(result: SiteApproximation, likelihood: WeightedLikelihood, problem: Problem) -> float:
     """Return the weighted mean log-probability of the left-out labels."""
-    loo = leave_one_out(result.gaussian, likelihood, problem.y)
+    loo = leave_one_out(result.gaussian, likelihood, problem)
     return float(problem.weights / problem.weights.sum() @ loo.log_probability)
 
 
@@ -85,7 +86,7 @@ def leave_one_out_with_gradient(
     """
     gaussian, tilted = result.gaussian, result.moments
     shares = problem.weights / problem.weights.sum()
-    loo = leave_one_out(gaussian, likelihood, problem.y)
+    loo = leave_one_out(gaussian, likelihood, problem)
     free, b = gaussian.free, gaussian.dual_mean
     jacobian = SiteJacobian(gaussian, tilted, cavities=True)
     scale, third, fourth = jacobian.scale, jacobian.third, jacobian.fourth  # σ, σ³l₃/β³, σ⁴l₄/β⁴

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import safe_point
 from marginwise.covariance import SiteGaussian, Sites
 from marginwise.errors import NotConvergedError
 from marginwise.inference.contract import Posterior
@@ -54,6 +55,7 @@ class GaussianPredictor:
         mean, explained = np.empty(len(X)), np.empty(len(X))
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
+            safe_point()
             rows = slice(start, start + step)
             k = self.kernel.cross(X[rows], self.points)
             mean[rows] = k @ self.coefficients
@@ -78,7 +80,7 @@ class GaussianPredictor:
         return np.column_stack(columns) + self.likelihood.log_kappa
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GaussianPosterior(Posterior):
     """The posterior as the Gaussian process whose moments at the points X are those of ``gaussian``.
 

@@ -1,4 +1,4 @@
-"""Rows that count several times: what is known of the latent value without one of the repetitions."""
+"""Rows that are several examples: what is known of the latent value without one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Rest(NamedTuple):
-    """Mean and variance of the latent value without one repetition, and their derivatives.
+    """Mean and variance of the latent value without one example, and their derivatives.
 
     Derivatives are in the mean and the variance of the cavity, in the likelihood's blur, and in C.
     """
@@ -31,19 +31,17 @@ class Rest(NamedTuple):
     variance_c: Array
 
 
-def without_one(m: Array, v: Array, y: Array, likelihood: WeightedLikelihood) -> Rest:
-    """Return the moments of the cavities N(m, v) tilted by all repetitions of a row but one, t^(w-1).
+def without_one(m: Array, v: Array, y: Array, likelihood: WeightedLikelihood, remainder: Array) -> Rest:
+    """Return the moments of the cavities N(m, v) tilted by what is left of each row, t^r with its weight r.
 
     m' = m + vL', v' = v + v²L'', with L = ln Z and primes for derivatives in m, so that ∂L/∂v = ½(L'' + L'²).
     """
-    several = np.flatnonzero(likelihood.weights > 1.0)
+    several = np.flatnonzero(remainder > 0.0)
     zero, one = np.zeros_like(m), np.ones_like(m)
     if several.size == 0:
         return Rest(m, v, one, zero, zero, one, zero, zero, zero, zero)
     v_, blur = v[several], likelihood.blur
-    others = replace(
-        likelihood, weights=likelihood.weights[several] - 1.0, blur=None if blur is None else blur[several]
-    )
+    others = replace(likelihood, weights=remainder[several], blur=None if blur is None else blur[several])
     L = others.tilted(m[several], v_, y[several])
     second = -L.shrink / v_
     slope_v = 0.5 * L.third + L.slope * second  # ∂L'/∂v

@@ -25,7 +25,7 @@ Array = npt.NDArray[np.float64]
 _AT_ONCE = 2**21
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SampledPosterior(Posterior):
     """The posterior as draws from it. Build it with ``sampling.sample_posterior`` or ``sampling.hmc_posterior``.
 

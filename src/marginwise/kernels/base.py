@@ -130,6 +130,14 @@ class Kernel(ABC):
         """The kernels that this one is the sum of."""
         return (self,)
 
+    def scaled(self, factor: float) -> Self | None:
+        """Return ``factor`` times the kernel, None if that is no kernel of this form."""
+        if not self.has_amplitude:
+            return None
+        values = self.values
+        values[0] *= factor
+        return self.with_values(values)
+
     def gram(self, X: Array) -> Array:
         """Return the symmetric matrix K(x_i, x_j), shape (n, n)."""
         return self.cross(X, X)

@@ -64,6 +64,10 @@ class Sum(Kernel):
             place, scale_place = place + n_alone, scale_place + n_shared * width
         return type(self)(*parts)
 
+    def scaled(self, factor: float) -> Self | None:
+        parts = [term.scaled(factor) for term in self.terms]
+        return type(self)(*(part for part in parts if part is not None)) if None not in parts else None
+
     def cross(self, A: Array, B: Array) -> Array:
         K = self.terms[0].cross(A, B)
         for term in self.terms[1:]:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model
 from marginwise.status import CONVERGED, Status
@@ -145,6 +146,8 @@ class Point:
     noise: Vector | None = None
     status: Status = CONVERGED
 
+    __repr__ = summary
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -152,6 +155,8 @@ class Step:
 
     accepted: bool
     rates: Vector | None = None
+
+    __repr__ = summary
 
 
 class Search(ABC, Generic[State]):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import answered, safe_point
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model
 from marginwise.search.checkpoint import Checkpoint, to_point
@@ -28,11 +30,15 @@ Callback = Callable[[Record], bool | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so."""
+    """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so.
+
+    ``keep`` says whether Ctrl-C ends it with the best so far; otherwise a KeyboardInterrupt goes through.
+    """
 
     max_evaluations: int | None = None
     max_seconds: float | None = None
     stop: Callable[[], bool] | None = None
+    keep: bool = True
 
     def __post_init__(self) -> None:
         for name in ("max_evaluations", "max_seconds"):
@@ -78,6 +84,8 @@ class Run:
     start: Model
     errors: dict[str, float]
 
+    __repr__ = summary
+
     @property
     def was_interrupted(self) -> bool:
         """Whether Ctrl-C ended it."""
@@ -106,10 +114,14 @@ def drive(
     status = None
     try:
         while status is None:
+            safe_point()
             status = limits.reached(len(loop.trace), loop.seconds)
             if status is None:
                 status = loop.advance()
     except KeyboardInterrupt:
+        if not limits.keep:
+            raise
+        answered()
         status = INTERRUPTED
     return loop.result(status)
 

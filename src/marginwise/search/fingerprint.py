@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import numpy as np
 def fingerprint(thing: Any) -> Any:
     """Return ``thing`` as plain lists, numbers and strings that are equal if and only if the things are.
 
-    Arrays become a digest of their bytes, objects the name of their class with their attributes, and
-    functions their names: what a function closes over is not seen.
+    Arrays become a digest of their bytes, objects the name of their class with their attributes (dataclasses
+    with their fields: what they have computed from these is no part of them), and functions their names: what
+    a function closes over is not seen.
     """
     if thing is None or isinstance(thing, (bool, int, str)):
         return thing
@@ -30,7 +32,11 @@ def fingerprint(thing: Any) -> Any:
     if isinstance(thing, type) or (callable(thing) and hasattr(thing, "__qualname__")):
         return f"{thing.__module__}.{thing.__qualname__}"
     kind = type(thing)
-    attributes = getattr(thing, "__dict__", None)
+    attributes = _fields(thing) if is_dataclass(kind) else getattr(thing, "__dict__", None)
     if attributes is None:
         return f"{kind.__module__}.{kind.__qualname__}"
     return [f"{kind.__module__}.{kind.__qualname__}", fingerprint(attributes)]
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    return {field.name: getattr(thing, field.name) for field in fields(thing)}

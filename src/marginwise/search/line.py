@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError, choose
 from marginwise.model import Model
@@ -37,6 +38,8 @@ class LineScan:
     logs: Array
     values: dict[str, Array]
     signs: dict[str, int]
+
+    __repr__ = summary
 
     def barrier(self, name: str | None = None) -> float:
         """Return by how much a criterion gets worse between the ends, from the worse of the two.

@@ -16,6 +16,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from marginwise._interrupts import answer_interrupts
+from marginwise._processes import outcomes, start_deaf
 from marginwise.search.checkpoint import Checkpoint
 from marginwise.search.contract import Search
 from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
@@ -50,16 +51,16 @@ class Task:
     def settings(self) -> dict[str, Any]:
         """Return all that the run depends on but its budget, to tell whether a checkpoint is its own."""
         objective = self.objective
-        problem, space = objective.problem, objective.space
+        space = objective.space
         return {
             "marginwise": version("marginwise"),
-            "data": fingerprint([problem.X, problem.y, problem.weights]),
+            "data": fingerprint(objective.problem),
             "criterion": fingerprint(objective.criterion),
             "prior": fingerprint(objective.prior),
             "search": "auto" if self.search is None else fingerprint(self.search),
             "start": space.origin.tolist(),
             "bounds": [space.lower.tolist(), space.upper.tolist()],
-            "held-out data": fingerprint({name: [held.X, held.y] for name, held in self.held_out.sets.items()}),
+            "held-out data": fingerprint(self.held_out.sets),
             "patience": self.held_out.patience if self.held_out.stops else None,
             "seed": self.seed,
             "number": self.number,
@@ -89,14 +90,15 @@ def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: Bar | None = Non
 
     When there are several, each uses one thread for linear algebra, whatever ``n_jobs``: more threads add
     numbers in another order, and the last digits would depend on the number of processes. After Ctrl-C the
-    runs under way return the best they have, and those that have not begun return their starts.
+    runs under way return the best they have, and those that have not begun return their starts, unless their limits
+    say that it goes through.
     """
     workers = min(effective_n_jobs(n_jobs), len(tasks))
     if bar is not None and workers == 1:
         tasks = [replace(task, callbacks=(*task.callbacks, bar.on_record)) for task in tasks]
     runs = []
     with threadpool_limits(1) if len(tasks) > 1 else nullcontext():
-        for run in _side_by_side(tasks, workers) if workers > 1 else _one_by_one(tasks):
+        for run in _one_by_one(tasks) if workers == 1 else _side_by_side(tasks, workers):
             runs.append(run)
             if bar is not None:
                 bar.on_run(run)
@@ -139,13 +141,15 @@ def _one_by_one(tasks: Sequence[Task]) -> Iterator[Run]:
 def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
     """Run tasks in processes that are deaf to Ctrl-C, which reaches all processes of a terminal.
 
-    This one hears it and raises a flag that the others look for, so that no run is lost.
+    This one hears it, and ends them or raises a flag that they look for, so that no run is lost.
     """
+    parallel = Parallel(n_jobs=workers, return_as="generator")
+    if not tasks[0].limits.keep:
+        yield from outcomes(parallel, [delayed(_run_deaf)(task) for task in tasks])
+        return
     with tempfile.TemporaryDirectory() as directory:
         flag = Path(directory) / "interrupted"
         deaf = [replace(task, limits=replace(task.limits, stop=flag.exists)) for task in tasks]
-        with answer_interrupts(signal.SIG_IGN):  # which new processes inherit
-            runs = Parallel(n_jobs=workers, return_as="generator")(delayed(_run_deaf)(task) for task in deaf)
 
         def raise_flag(number: int, frame: object) -> None:
             if flag.exists():  # pressed again: interrupt as usual
@@ -153,6 +157,8 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
             flag.touch()
 
         with answer_interrupts(raise_flag):
+            with start_deaf():
+                runs = parallel(delayed(_run_deaf)(task) for task in deaf)
             yield from runs
 
 

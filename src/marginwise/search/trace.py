@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.errors import MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.model import Model
@@ -36,6 +37,8 @@ class Record:
     seconds: float
     errors: dict[str, float] = field(default_factory=dict)
 
+    __repr__ = summary
+
 
 class Trace:
     """All records of one search, in order. Iterate over them, or take columns with :meth:`to_arrays`."""
@@ -47,6 +50,9 @@ class Trace:
     def append(self, record: Record) -> None:
         """Add the record of one more evaluation."""
         self._records.append(record)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self)} evaluations>"
 
     def __len__(self) -> int:
         return len(self._records)

@@ -1,20 +1,34 @@
-"""Studies: many trials of many methods on the benchmark sets, kept in a store that survives any interruption."""
+"""Studies: many trials of any methods on any data sets, kept in a store that survives any interruption.
 
-from marginwise.study.declare import Effort, Plan, Trial, paper_plan, quick_plan
-from marginwise.study.methods import method_names
+The study of one paper, with its methods and published numbers, is in :mod:`marginwise.study.paper`.
+"""
+
+from marginwise.study.data import BenchmarkSource, Source, TableSource, benchmarks, tables
+from marginwise.study.judge import Judge
+from marginwise.study.plan import Effort, Method, Plan, Trial
+from marginwise.study.record import Outcome, TrialRow
 from marginwise.study.runner import Summary, run_study
-from marginwise.study.store import Store, TrialRow, open_store
+from marginwise.study.searches import Newton, Walk, search_on
+from marginwise.study.store import Store, open_store
 
 __all__ = [
+    "BenchmarkSource",
     "Effort",
+    "Judge",
+    "Method",
+    "Newton",
+    "Outcome",
     "Plan",
+    "Source",
     "Store",
     "Summary",
+    "TableSource",
     "Trial",
     "TrialRow",
-    "method_names",
+    "Walk",
+    "benchmarks",
     "open_store",
-    "paper_plan",
-    "quick_plan",
     "run_study",
+    "search_on",
+    "tables",
 ]

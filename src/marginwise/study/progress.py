@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from marginwise.study.declare import Trial
-from marginwise.study.store import TrialRow
+from marginwise.study.plan import Trial
+from marginwise.study.record import TrialRow
 
 #: Seconds between two lines where there is no bar.
 _INTERVAL = 10.0

@@ -8,16 +8,19 @@ from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from marginwise._interrupts import answer_interrupts
 from marginwise.errors import MarginwiseError
-from marginwise.study.declare import Plan, Trial
-from marginwise.study.methods import METHODS, Result, digest, run_trial, settings_of
-from marginwise.study.outcome import Columns
+from marginwise.search.fingerprint import fingerprint
+from marginwise.study.data import load_data
 from marginwise.study.owners import Owner
+from marginwise.study.plan import Plan, Trial
 from marginwise.study.progress import Progress, show_progress
-from marginwise.study.store import LEASE, Store, TrialRow, open_store
+from marginwise.study.record import TrialRow
+from marginwise.study.store import LEASE, Store, open_store
+from marginwise.study.trial import Task, differences, digest, without_places
 from marginwise.study.workers import Workers, start_workers
 
 #: A trial whose worker was killed so often is a failure.
@@ -105,9 +108,11 @@ class _Run:
 
     def __init__(self, plan: Plan, store: Store) -> None:
         self.plan, self.store = plan, store
+        load_data.cache_clear()  # a file may have changed since
         self.trials = plan.enumerate()
         self.owner = Owner.this_process()
         self.begun = time.time()
+        self.settings: dict[tuple[str, str], dict[str, Any]] = {}
         self.fingerprints: dict[tuple[str, str], str] = {}
         self.crashes: Counter[Trial] = Counter()
         self.finished = 0
@@ -117,28 +122,44 @@ class _Run:
     def settle_differences(self, redo: bool) -> None:
         """Make sure that the store holds no rows of other settings: a table must not mix them."""
         descriptions = {}
+        for cell in dict.fromkeys((trial.dataset, trial.method) for trial in self.trials):
+            task = self._task(Trial(*cell, 0))
+            self.settings[cell] = task.settings()
+            self.fingerprints[cell] = digest(self.settings[cell])
+            descriptions[self.fingerprints[cell]] = {**self.settings[cell], "about": task.about()}
         rows = [row for row in self.store.rows() if row.status == "done"]
-        cells = {(trial.dataset, trial.method) for trial in [*self.trials, *(row.trial for row in rows)]}
-        for cell in sorted(cell for cell in cells if cell[1] in METHODS):
-            settings = settings_of(*cell, self.plan.effort)
-            self.fingerprints[cell] = digest(settings)
-            descriptions[self.fingerprints[cell]] = settings
-        others = [row for row in rows if row.fingerprint != self.fingerprints.get((row.dataset, row.method))]
+        found = {key: self._difference(*key) for key in {(row.dataset, row.method, row.fingerprint) for row in rows}}
+        others = [row for row in rows if found[row.dataset, row.method, row.fingerprint]]
         if others and not redo:
             row = others[0]
-            before = self.store.settings(row.fingerprint)
-            now = descriptions.get(self.fingerprints.get((row.dataset, row.method), ""), {})
-            what = "; ".join(_differences(before, now)) or "unknown settings"
             raise MarginwiseError(
                 f"{len(others)} of {len(rows)} rows in {self.store.path} were made with other settings (the first, "
-                f"{row.method} on {row.dataset}: {what}). Take another store, or redo them (redo=True, --redo)"
+                f"{row.method} on {row.dataset}: {found[row.dataset, row.method, row.fingerprint]}). Take another "
+                "store, or redo them (redo=True, --redo)"
             )
         self.store.remove(row.trial for row in others)
         self.store.describe(descriptions)
 
+    def _difference(self, dataset: str, method: str, fingerprint_before: str) -> str:
+        """Say how the settings of a row differ from those of now; nothing if they do not.
+
+        Of a row that the plan does not have, it is known what all rows share.
+        """
+        if self.fingerprints.get((dataset, method)) == fingerprint_before:
+            return ""
+        before = self.store.settings(fingerprint_before)
+        if not before:
+            return "unknown settings"
+        shared = {"marginwise": version("marginwise"), "effort": fingerprint(self.plan.effort)}
+        now = self.settings.get((dataset, method), {**before, **shared})
+        return "; ".join(differences(without_places(before), without_places(now)))
+
+    def _task(self, trial: Trial) -> Task:
+        return Task(trial, self.plan.methods[trial.method], self.plan.datasets[trial.dataset], self.plan.effort)
+
     def go(self, workers: Workers, progress: Progress) -> None:
         """Keep the workers busy until every trial is settled, here or in another process on the same store."""
-        in_work: dict[Future[Result], Trial] = {}
+        in_work: dict[Future[TrialRow], Trial] = {}
         while True:
             self._hand_out(workers, in_work)
             remaining = self.remaining()
@@ -180,27 +201,27 @@ class _Run:
             seconds=time.time() - self.begun,
         )
 
-    def _hand_out(self, workers: Workers, in_work: dict[Future[Result], Trial]) -> None:
+    def _hand_out(self, workers: Workers, in_work: dict[Future[TrialRow], Trial]) -> None:
         """Claim as many trials as there are idle workers, and submit them."""
         while len(in_work) < workers.capacity():
             trial = self.store.claim(self.trials, self.owner, begun=self.begun)
             if trial is None:
                 return
             try:
-                in_work[workers.submit(run_trial, trial, self.plan.effort)] = trial
+                in_work[workers.submit(self._task(trial).run)] = trial
             except BrokenExecutor as error:  # a worker was killed just now
                 self._lost(trial, error)
                 if in_work:
                     return  # what it had is lost too, and will say so
                 workers.restart()
 
-    def _settle(self, trial: Trial, future: Future[Result]) -> TrialRow | None:
+    def _settle(self, trial: Trial, future: Future[TrialRow]) -> TrialRow | None:
         """Write the row of a trial that has ended; None if it has none, because it is to be run again."""
         error = future.exception() if future.done() else BrokenExecutor("another worker was killed")
         if error is not None:
             return self._lost(trial, error)
-        row, trace = self._checked(*future.result())
-        self.finished += self.store.finish(row, trace, self.owner)
+        row = self._checked(future.result())
+        self.finished += self.store.finish(row, self.owner)
         return row
 
     def _lost(self, trial: Trial, error: BaseException) -> TrialRow | None:
@@ -209,16 +230,18 @@ class _Run:
         if isinstance(error, BrokenExecutor) and self.crashes[trial] < _MOST_CRASHES:
             self.store.release(self.owner, [trial])
             return None
-        row = _failed(trial, error, "the worker was lost; memory may have run out")
-        self.finished += self.store.finish(row, None, self.owner)
+        lost = isinstance(error, BrokenExecutor)
+        reason = "the worker was lost; memory may have run out" if lost else "the worker could not run it"
+        row = _failed(trial, error, reason)
+        self.finished += self.store.finish(row, self.owner)
         return row
 
-    def _checked(self, row: TrialRow, trace: Columns | None) -> Result:
-        """Return the result, or a failure if the worker has other code or other data than this process."""
+    def _checked(self, row: TrialRow) -> TrialRow:
+        """Return the row, or a failure if the worker has other code or other data than this process."""
         if row.status == "failed" or row.fingerprint == self.fingerprints[row.dataset, row.method]:
-            return row, trace
+            return row
         error = MarginwiseError(f"marginwise {row.versions.get('marginwise')}, fingerprint {row.fingerprint}")
-        return _failed(row.trial, error, "the worker has another marginwise or other data than this process"), None
+        return _failed(row.trial, error, "the worker has another marginwise or other data than this process")
 
 
 class _Interrupted(BaseException):
@@ -235,13 +258,3 @@ def _failed(trial: Trial, error: BaseException, reason: str) -> TrialRow:
     key = (trial.dataset, trial.method, trial.number)
     name, message = type(error).__name__, f"{reason} ({error})"
     return TrialRow(*key, seed=trial.seed, status="failed", message=message, error_name=name)
-
-
-def _differences(before: Any, now: Any, place: str = "") -> list[str]:
-    """Return in words where two settings differ."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        keys = sorted(before.keys() | now.keys())
-        return [text for key in keys for text in _differences(before.get(key), now.get(key), f"{place}{key} ")]
-    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        return [text for one, other in zip(before, now, strict=True) for text in _differences(one, other, place)]
-    return [] if before == now else [f"{place}was {before}, is {now}"]

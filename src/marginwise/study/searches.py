@@ -1,4 +1,4 @@
-"""Trials that search for hyperparameters: the paper's walks and ascents, and quasi-Newton on the same criteria."""
+"""Trials that search for hyperparameters: random walks and quasi-Newton, on any criterion."""
 
 from __future__ import annotations
 
@@ -9,31 +9,20 @@ from typing import Any
 import numpy as np
 
 from marginwise.criteria import Criterion, as_criterion
-from marginwise.criteria.cross_validation import stratified_folds
-from marginwise.criteria.evidence import TO_CLIMB, Evidence
 from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
-from marginwise.inference import Precision
-from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
-from marginwise.search import GradientAscent, RandomWalk
+from marginwise.search import RandomWalk
 from marginwise.status import Status
-from marginwise.study.declare import Effort, Trial
-from marginwise.study.outcome import Judge, Outcome
+from marginwise.study.judge import Judge
+from marginwise.study.plan import Effort, Trial
+from marginwise.study.record import Outcome
 from marginwise.tuning import Tuning, tune
 
 #: The paper ends a walk when its steps or its gains have "become very small" (section ztmc), without numbers: here,
 #: when every step is below 0.001, or when 20 sweeps over all hyperparameters have gained less than 1e-5. A tenth of
 #: that takes half as long again, and changes test errors by less than one in a hundred.
 WALK = RandomWalk(step_tolerance=1e-3, gain_tolerance=1e-5, sweeps=20)
-
-#: The paper ends an ascent when the gradients are "a small fraction of their peak magnitude", after 40 to 80 steps:
-#: here a tenth, which takes 20 to 40. Beyond, the evidence of separable data is a ridge along which k0 grows without
-#: end and sampling takes ten times as long, to no effect on the test error.
-ASCENT = GradientAscent(tolerance=0.1)
-
-#: One row in so many is kept for validation by honest early stopping.
-_VALIDATION_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -43,8 +32,8 @@ class Walk:
     ``companion`` is another criterion that is looked at along the path, as in figure (twonorm_lz).
     """
 
-    criterion: str
-    slack: str
+    criterion: Criterion | str
+    slack: str | None = None
     companion: str | None = None
     search: RandomWalk = WALK
 
@@ -60,49 +49,7 @@ class Walk:
             max_evaluations=effort.walk_evaluations,
         )
         companion = None if self.companion is None else as_criterion(self.companion, self.slack)
-        return outcome(Judge.of(data, as_slack(criterion.likelihood)), tuning, seconds, companion)
-
-
-@dataclass(frozen=True)
-class Ascent:
-    """Gradient ascent on the sampled evidence, section gradient_ascent, from a random start.
-
-    The paper's column of early stopping is the least test error along the path, which is an oracle. The honest one
-    repeats the ascent on four fifths of the rows, stopped by the error on the rest, and then trains on all.
-    """
-
-    search: GradientAscent = ASCENT
-    precision: Precision = TO_CLIMB
-    patience: int = 8
-
-    def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
-        """Ascend twice from the same random start: on all rows, and on some with early stopping by the others."""
-        criterion = Evidence("linear", precision=self.precision, seed=trial.seed)
-        options: dict[str, Any] = {
-            "search": self.search,
-            "start": random_start(data.n_inputs, np.random.default_rng(trial.seed)),
-            "random_state": trial.seed,
-            "max_evaluations": effort.ascent_evaluations,
-            "progress": False,
-        }
-        tuning, seconds = timed_tune(data, criterion, test=(data.X_test, data.y_test), **options)
-        held = stratified_folds(data.y_train, _VALIDATION_FOLDS, trial.seed) == 0
-        early = tune(
-            data.X_train[~held],
-            data.y_train[~held],
-            criterion,
-            validation=(data.X_train[held], data.y_train[held]),
-            patience=self.patience,
-            **options,
-        )
-        judge = Judge.of(data, as_slack(criterion.likelihood))
-        return outcome(
-            judge,
-            tuning,
-            seconds,
-            early_error=judge.svm_error(early.hyperparameters),
-            more={"early_evaluations": float(len(early.trace))},
-        )
+        return outcome(Judge.of(data, criterion.likelihood), tuning, seconds, companion)
 
 
 @dataclass(frozen=True)
@@ -112,8 +59,8 @@ class Newton:
     With a ``prior``, trial 0 begins at its mean.
     """
 
-    criterion: str
-    slack: str
+    criterion: Criterion | str
+    slack: str | None = None
     isotropic: bool = False
     prior: Prior | None = None
 
@@ -130,7 +77,12 @@ class Newton:
             random_state=trial.seed,
             max_evaluations=effort.newton_evaluations,
         )
-        return outcome(Judge.of(data, as_slack(criterion.likelihood)), tuning, seconds)
+        return outcome(Judge.of(data, criterion.likelihood), tuning, seconds)
+
+
+def search_on(criterion: Criterion | str) -> Walk | Newton:
+    """Return how a criterion is searched that is not in the paper: by quasi-Newton if it is smooth, else by walks."""
+    return Newton(criterion) if as_criterion(criterion).smooth else Walk(criterion)
 
 
 def first_or_random(

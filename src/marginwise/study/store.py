@@ -11,17 +11,15 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from marginwise.errors import InvalidInputError, MarginwiseError
-from marginwise.study.declare import Trial
 from marginwise.study.owners import Owner
-from marginwise.study.rows import COLUMNS, TrialRow, pack, to_row, to_values, unpack
-
-__all__ = ["Store", "TrialRow", "open_store"]
+from marginwise.study.plan import Trial
+from marginwise.study.record import COLUMNS, Trace, TrialRow
 
 #: Marks the file as a study ("mwst"), and the layout of its tables.
 APPLICATION, SCHEMA = 0x6D777374, 1
@@ -34,22 +32,18 @@ PATIENCE = 60.0
 
 _FORM = "sqlite:///FILE, or sqlite:////DIRECTORY/FILE for an absolute path"
 
-_TABLES = """
-CREATE TABLE trials (
-    dataset TEXT NOT NULL, method TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed')), message TEXT NOT NULL, error_name TEXT NOT NULL,
-    versions TEXT NOT NULL, seconds REAL NOT NULL, evaluations INTEGER, hyperparameters TEXT, criterion_value REAL,
-    test_error REAL, posterior_error REAL, log_loss REAL, oracle_error REAL, early_error REAL, extra TEXT NOT NULL,
-    fingerprint TEXT NOT NULL, finished REAL NOT NULL, trace BLOB,
-    PRIMARY KEY (dataset, method, number)
-);
-CREATE TABLE claims (
-    dataset TEXT NOT NULL, method TEXT NOT NULL, number INTEGER NOT NULL,
-    host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, token TEXT NOT NULL, until REAL NOT NULL,
-    PRIMARY KEY (dataset, method, number)
-);
-CREATE TABLE settings (fingerprint TEXT PRIMARY KEY, description TEXT NOT NULL);
-"""
+#: What tells trials apart.
+_KEY = "dataset TEXT NOT NULL, method TEXT NOT NULL, number INTEGER NOT NULL"
+_SAME = "dataset = ? AND method = ? AND number = ?"
+
+#: The tables of a new store; the columns of a trial are the fields of its row.
+_TABLES = (
+    f"CREATE TABLE trials ({', '.join(column.sql for column in COLUMNS.values())}, finished REAL NOT NULL, "
+    "PRIMARY KEY (dataset, method, number), CHECK (status IN ('done', 'failed')))",
+    f"CREATE TABLE claims ({_KEY}, host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, token TEXT NOT NULL, "
+    "until REAL NOT NULL, PRIMARY KEY (dataset, method, number))",
+    "CREATE TABLE settings (fingerprint TEXT PRIMARY KEY, description TEXT NOT NULL)",
+)
 
 
 def open_store(url: str, *, create: bool = True, read_only: bool = False) -> Store:
@@ -105,17 +99,22 @@ class Store:
             self._database.close()
 
     def rows(self) -> list[TrialRow]:
-        """Return all finished and failed trials, sorted by data set, method and number."""
-        query = f"SELECT {', '.join(COLUMNS)} FROM trials ORDER BY dataset, method, number"
-        return [to_row(values) for values in self._select(query)]
+        """Return all finished and failed trials without their traces, sorted by data set, method and number.
 
-    def trace(self, row: TrialRow) -> dict[str, list[float]] | None:
+        What was not recorded yet when a store was made is None.
+        """
+        names = [name for name in COLUMNS if name != "trace" and name in self._known]
+        found = self._select(f"SELECT {', '.join(names)} FROM trials ORDER BY dataset, method, number")
+        return [
+            TrialRow(**{name: COLUMNS[name].from_sql(value) for name, value in zip(names, values, strict=True)})
+            for values in found
+        ]
+
+    def trace(self, row: TrialRow) -> Trace | None:
         """Return the columns of the search's trace, None if there is none."""
-        query = "SELECT trace FROM trials WHERE dataset = ? AND method = ? AND number = ?"
-        found = self._select(query, (row.dataset, row.method, row.number))
-        if not found or found[0][0] is None:
-            return None
-        return unpack(found[0][0])
+        found = self._select(f"SELECT trace FROM trials WHERE {_SAME}", _key(row.trial))
+        trace: Trace | None = COLUMNS["trace"].from_sql(found[0][0]) if found else None
+        return trace
 
     def claims(self) -> dict[Trial, Owner]:
         """Return the trials that somebody works on, or did when it was killed."""
@@ -124,11 +123,14 @@ class Store:
 
     def settings(self, fingerprint: str) -> dict[str, Any]:
         """Return the settings that have this fingerprint; empty if they are not known."""
-        found = self._select("SELECT description FROM settings WHERE fingerprint = ?", (fingerprint,))
-        return json.loads(found[0][0]) if found else {}
+        return {key: value for key, value in self._description(fingerprint).items() if key != "about"}
+
+    def about(self, row: TrialRow) -> dict[str, Any]:
+        """Return what is known of a row's data: inputs, training, test, provenance; empty in stores from before."""
+        return self._description(row.fingerprint).get("about", {})
 
     def describe(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
-        """Keep what the fingerprints stand for."""
+        """Keep what the fingerprints stand for; what is ``about`` the data is no setting."""
         rows = [(key, json.dumps(value, sort_keys=True)) for key, value in settings.items()]
         with self._writing() as database:
             database.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", rows)
@@ -164,30 +166,34 @@ class Store:
             else:
                 database.executemany(_DROP_CLAIM, [(*_key(trial), owner.token) for trial in trials])
 
-    def finish(self, row: TrialRow, trace: Mapping[str, Sequence[float]] | None, owner: Owner) -> bool:
+    def finish(self, row: TrialRow, owner: Owner) -> bool:
         """Write a row and end its claim, in one transaction; False if the claim was lost and nothing is written."""
         with self._writing() as database:
             ended = database.execute(_DROP_CLAIM, (*_key(row.trial), owner.token)).rowcount
             if ended:
-                self._insert(database, row, trace)
+                self._insert(database, row)
             return bool(ended)
 
-    def record(self, row: TrialRow, trace: Mapping[str, Sequence[float]] | None = None) -> None:
+    def record(self, row: TrialRow) -> None:
         """Write a row that nobody has claimed, in the place of any other of the same trial."""
         with self._writing() as database:
-            self._insert(database, row, trace)
+            self._insert(database, row)
 
     def remove(self, trials: Iterable[Trial]) -> None:
         """Forget the rows of these trials."""
         with self._writing() as database:
-            database.executemany(
-                "DELETE FROM trials WHERE dataset = ? AND method = ? AND number = ?", [_key(trial) for trial in trials]
-            )
+            database.executemany(f"DELETE FROM trials WHERE {_SAME}", [_key(trial) for trial in trials])
 
-    def _insert(self, database: sqlite3.Connection, row: TrialRow, trace: Mapping[str, Sequence[float]] | None) -> None:
-        values = to_values(row) | {"finished": time.time(), "trace": None if trace is None else pack(trace)}
+    def _insert(self, database: sqlite3.Connection, row: TrialRow) -> None:
+        values = {name: column.to_sql(getattr(row, name)) for name, column in COLUMNS.items()}
         names, places = ", ".join(values), ", ".join("?" * len(values))
-        database.execute(f"INSERT OR REPLACE INTO trials ({names}) VALUES ({places})", tuple(values.values()))
+        database.execute(
+            f"INSERT OR REPLACE INTO trials ({names}, finished) VALUES ({places}, ?)", (*values.values(), time.time())
+        )
+
+    def _description(self, fingerprint: str) -> dict[str, Any]:
+        found = self._select("SELECT description FROM settings WHERE fingerprint = ?", (fingerprint,))
+        return json.loads(found[0][0]) if found else {}
 
     def _taken(self, database: sqlite3.Connection) -> set[Trial]:
         """Return the trials whose owners live; where that can't be seen, those whose leases have not run out."""
@@ -236,7 +242,7 @@ class Store:
             self._database.execute("PRAGMA journal_mode = WAL")
             with self._writing() as database:
                 if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # nobody was quicker
-                    for statement in _TABLES.split(";\n"):
+                    for statement in _TABLES:
                         database.execute(statement)
                     database.execute(f"PRAGMA application_id = {APPLICATION}")
                     database.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -251,9 +257,23 @@ class Store:
                 str(self.path),
                 f"a study in layout {SCHEMA}; it is in {schema}: use the marginwise that made it",
             )
+        self._known = self._columns()
+        if not self.read_only and not COLUMNS.keys() <= self._known:
+            self._add_columns()
+
+    def _columns(self) -> set[str]:
+        """Return the columns that this file has."""
+        return {name for (name,) in self._select("SELECT name FROM pragma_table_info('trials')")}
+
+    def _add_columns(self) -> None:
+        """Give a file from before the columns that were declared since."""
+        with self._writing() as database:
+            for name in COLUMNS.keys() - self._columns():  # as they are now: another process may have been quicker
+                database.execute(f"ALTER TABLE trials ADD COLUMN {COLUMNS[name].sql}")
+        self._known = self._columns()
 
 
-_DROP_CLAIM = "DELETE FROM claims WHERE dataset = ? AND method = ? AND number = ? AND token = ?"
+_DROP_CLAIM = f"DELETE FROM claims WHERE {_SAME} AND token = ?"
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:

@@ -14,7 +14,8 @@ from typing import Any, Protocol, cast
 from joblib import effective_n_jobs
 from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
-from marginwise._interrupts import answer_interrupts
+from marginwise._interrupts import hold_interrupts
+from marginwise._processes import start_deaf
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 
 BACKENDS = ("loky", "dask")
@@ -89,7 +90,7 @@ class _Processes:
         return self._count
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        with answer_interrupts(signal.SIG_IGN):  # which new processes inherit
+        with hold_interrupts(), start_deaf():
             return self._executor.submit(function, *arguments)
 
     def restart(self) -> None:

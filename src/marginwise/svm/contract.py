@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._summary import summary
 from marginwise.likelihoods import Slack
 from marginwise.status import Status
 
@@ -49,6 +50,8 @@ class Solution:
     kkt_violation: float
     status: Status
     iterations: int
+
+    __repr__ = summary
 
 
 def assemble(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._interrupts import safe_point
 from marginwise.covariance import DenseCovariance, RowCovariance
 from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe
@@ -65,6 +66,7 @@ def solve_working_set(
     error, last = 1.0, np.inf
     exact = n <= _SMALL or start is not None  # a set that is still to change needs no exact solution
     for rounds in range(1, _MAX_ROUNDS + 1):
+        safe_point()
         previous, chosen = chosen, _choose(lower, upper, beta, gradient, chosen)
         system = _system(source, diagonal, chosen, previous, system)
         aim = _AIM + _ROUNDING * size.max() if exact else 0.1 * error

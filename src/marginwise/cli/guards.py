@@ -1,0 +1,136 @@
+"""Tables that can be read but not learnt from as they stand: errors, and warnings of one sentence each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.cli.text import percent
+from marginwise.datasets import Table
+from marginwise.datasets.reading import some
+from marginwise.errors import InvalidInputError
+
+#: Different whole numbers beyond which a target may be a quantity, and the mean rows of each below which it is one.
+_MOST_NUMBERS, _FEWEST_ROWS = 20, 10
+
+#: Different dates that may be meant as categories, such as months.
+_MOST_DATES = 12
+
+#: Different words beyond which a column that has them in more than half of its rows names the rows.
+_MOST_NAMES = 10
+
+#: Inputs that words may become before it is worth a warning.
+_MOST_WORD_INPUTS = 100
+
+#: Rows from which on rising whole numbers are no accident.
+_FEWEST_RISING = 8
+
+_DATE = re.compile(
+    r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})|\d{1,2}[-. /]+[^\W\d]{3,9}[-., /]+\d{2,4})"
+    r"(?:[T ,].*)?"
+)
+
+
+def check_table(table: Table) -> list[str]:
+    """Return warnings about a table; what makes it useless is an error."""
+    _require_classes(table)
+    _require_shared_words(table)
+    return [*_rare_classes(table), *_many_numbers(table), *_many_words(table), *_row_numbers(table)]
+
+
+def check_error(error: float, table: Table) -> list[str]:
+    """Return a warning if the error expected of a model is no better than that of always predicting one class."""
+    labels, counts = np.unique(table.y, return_counts=True)
+    simple = float(1 - counts.max() / counts.sum())
+    if error < simple:
+        return []
+    return [
+        f"the expected error, {percent(error)}, is no better than the {percent(simple)} of always predicting "
+        f"{_shown(labels[counts.argmax()])}: the inputs as they are do not help to predict {table.target_name!r}"
+    ]
+
+
+def _require_classes(table: Table) -> None:
+    """Say so if a target is no class to predict."""
+    labels, n = np.unique(table.y), len(table.y)
+    if len(labels) == 1:
+        raise InvalidInputError(
+            "target", table.target_name, f"a column with two or more classes, but it is {labels[0]} in every row"
+        )
+    fractions = table.y.dtype.kind == "f" and (labels != np.round(labels)).any()
+    quantity = table.y.dtype.kind in "if" and len(labels) > _MOST_NUMBERS and n < _FEWEST_ROWS * len(labels)
+    if fractions or quantity or (len(labels) > 2 and len(labels) > n / 2):
+        what = "numbers, like a quantity," if fractions or quantity else "values"
+        words = ", or write them as words if each is a class" if quantity else ""
+        raise InvalidInputError(
+            "target",
+            table.target_name,
+            f"a column of classes, but it has {len(labels)} different {what} in {n} rows; "
+            f"make classes of them, or choose another column{words}",
+        )
+
+
+def _require_shared_words(table: Table) -> None:
+    """Say so if the words of a column are of hardly any other row, so that nothing can be learnt from them."""
+    for name, levels in table.categories.items():
+        if len(levels) > _MOST_DATES and all(map(_DATE.fullmatch, levels)):
+            raise InvalidInputError(
+                "column",
+                name,
+                f"numbers or a few categories, but it holds {len(levels)} different dates, each an input of its own; "
+                f"leave it out (--drop {name}), or write it as a number, such as days",
+            )
+        if len(levels) > max(_MOST_NAMES, len(table.y) / 2):
+            raise InvalidInputError(
+                "column",
+                name,
+                f"numbers, or words that rows share, but it has {len(levels)} different words in {len(table.y)} rows, "
+                f"like an identifier; leave it out (--drop {name})",
+            )
+
+
+def _rare_classes(table: Table) -> Iterator[str]:
+    labels, counts = np.unique(table.y, return_counts=True)
+    rare = [_shown(label) for label in labels[counts == 1]]
+    if rare:
+        which = f"class {rare[0]}" if len(rare) == 1 else f"each of the classes {some(rare)}"
+        yield f"{which} of {table.target_name!r} has one row only, too few to learn from: add rows, join it, or drop it"
+
+
+def _many_numbers(table: Table) -> Iterator[str]:
+    n_labels = len(np.unique(table.y))
+    if table.y.dtype.kind in "if" and n_labels > _MOST_NUMBERS:
+        yield (
+            f"each of the {n_labels} different numbers of {table.target_name!r} is taken for a class; "
+            "if it is a quantity, make classes of it"
+        )
+
+
+def _many_words(table: Table) -> Iterator[str]:
+    widths = {name: len(levels) for name, levels in table.categories.items()}
+    total = sum(widths.values())
+    if total > _MOST_WORD_INPUTS:
+        largest = sorted(widths.items(), key=lambda item: -item[1])
+        shown = some(f"{name!r} ({width})" for name, width in largest)
+        yield f"words become {total} of the {table.X.shape[1]} inputs, by column: {shown}; --drop what does not matter"
+
+
+def _row_numbers(table: Table) -> Iterator[str]:
+    names = [name for name, column in zip(table.feature_names, table.X.T, strict=True) if _rises(column)]
+    if names and len(table.X) >= _FEWEST_RISING:
+        yield (
+            f"{some(map(repr, names))} {'rises' if len(names) == 1 else 'rise'} from row to row, like a row number: "
+            f"--drop {names[0]} unless it is there to be learnt from"
+        )
+
+
+def _rises(column: npt.NDArray[np.float64]) -> bool:
+    """Return whether whole numbers rise from row to row."""
+    return bool((np.diff(column) > 0).all() and (column == np.round(column)).all())
+
+
+def _shown(label: np.generic) -> str:
+    return repr(label.item())

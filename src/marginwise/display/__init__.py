@@ -1,0 +1,28 @@
+"""What people look at: pictures of models, and reports of text, tables and figures as one page without a network."""
+
+from marginwise.display.document import Document, Facts, Notes, Part, Section
+from marginwise.display.drawing import FORMATS, Drawing
+from marginwise.display.page import NOTHING, Cell, Page, Value
+from marginwise.display.style import INK, MUTED, SERIES, figure_style
+from marginwise.display.svg import as_svg
+from marginwise.display.table import Table
+
+__all__ = [
+    "FORMATS",
+    "INK",
+    "MUTED",
+    "NOTHING",
+    "SERIES",
+    "Cell",
+    "Document",
+    "Drawing",
+    "Facts",
+    "Notes",
+    "Page",
+    "Part",
+    "Section",
+    "Table",
+    "Value",
+    "as_svg",
+    "figure_style",
+]

@@ -1,0 +1,122 @@
+"""A report as data: sections of paragraphs, tables and figures, written as one page, as Markdown and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from marginwise.display.drawing import FORMATS
+from marginwise.display.page import Page
+
+
+class Part(Protocol):
+    """Something that a report shows: on a page, as Markdown, and, if it has any, as files of its own."""
+
+    def add_to(self, page: Page) -> None:
+        """Show it on a page."""
+
+    def markdown(self, figures: str = "") -> str:
+        """Return it as Markdown; ``figures`` is what the paths of figures begin with."""
+
+    def write(self, directory: Path, formats: Sequence[str]) -> None:
+        """Write its files into tables/ or figures/ of a directory."""
+
+
+class _NoFiles:
+    """A part without files of its own."""
+
+    def write(self, directory: Path, formats: Sequence[str]) -> None:
+        """Write nothing."""
+
+
+@dataclass(frozen=True)
+class Text(_NoFiles):
+    """A paragraph."""
+
+    words: str
+
+    def add_to(self, page: Page) -> None:
+        """Show it on a page."""
+        page.text(self.words)
+
+    def markdown(self, figures: str = "") -> str:
+        """Return it as it is."""
+        return self.words
+
+
+@dataclass(frozen=True)
+class Facts(_NoFiles):
+    """A few numbers with what they count."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    def add_to(self, page: Page) -> None:
+        """Show them on a page."""
+        page.facts(self.pairs)
+
+    def markdown(self, figures: str = "") -> str:
+        """Return them as a list."""
+        return "\n".join(f"- **{number}** {meaning}" for number, meaning in self.pairs)
+
+
+@dataclass(frozen=True)
+class Notes(_NoFiles):
+    """What a reader should beware of."""
+
+    messages: Sequence[str]
+
+    def add_to(self, page: Page) -> None:
+        """Show them on a page."""
+        page.notes(self.messages)
+
+    def markdown(self, figures: str = "") -> str:
+        """Return them as a quoted list."""
+        return "\n".join(f"> - {message}" for message in self.messages)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what is below it; a string is a paragraph."""
+
+    title: str
+    parts: list[Part | str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Part]:
+        return (Text(part) if isinstance(part, str) else part for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A title, what it is about, and the sections in reading order."""
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+
+    def write(self, directory: Path, *, formats: Sequence[str] = FORMATS) -> Path:
+        """Write index.html, report.md, tables/ and figures/ into a directory, and return the path of the page."""
+        for folder in (directory, directory / "tables", directory / "figures"):
+            folder.mkdir(parents=True, exist_ok=True)
+        for section in self.sections:
+            for part in section:
+                part.write(directory, formats)
+        (directory / "report.md").write_text(self.markdown(), encoding="utf-8")
+        return self.page().write(directory / "index.html")
+
+    def page(self) -> Page:
+        """Return it as a page to look at."""
+        page = Page(self.title, self.lead)
+        for section in self.sections:
+            page.heading(section.title)
+            for part in section:
+                part.add_to(page)
+        return page
+
+    def markdown(self, figures: str = "figures/") -> str:
+        """Return it as Markdown; ``figures`` is what the paths of figures begin with."""
+        lines = [f"# {self.title}", self.lead]
+        for section in self.sections:
+            lines.extend([f"## {section.title}", *(part.markdown(figures) for part in section)])
+        return "\n\n".join(line.strip("\n") for line in lines if line) + "\n"

@@ -1,0 +1,91 @@
+"""A figure with its data: it holds what is to be drawn, draws it, and is written to files that are always the same."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marginwise.display.page import Page
+from marginwise.display.style import figure_style, require_matplotlib
+from marginwise.errors import choose
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: How figures are written.
+FORMATS = ("svg", "png", "pdf")
+
+#: Metadata that leave the time out, by format.
+_TIMELESS: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+
+
+def file_stem(text: str) -> str:
+    """Return a text as the stem of a file: letters, digits, points and dashes."""
+    return re.sub(r"[^\w.-]+", "-", text)
+
+
+class Drawing(ABC):
+    """A figure with its data: what it is called, what it shows, and how it is drawn."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Stem of its files."""
+
+    @property
+    @abstractmethod
+    def caption(self) -> str:
+        """What stands below it."""
+
+    @property
+    @abstractmethod
+    def alt(self) -> str:
+        """What there is to see, in a sentence for those who can't."""
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches."""
+
+    @abstractmethod
+    def draw(self, figure: Figure) -> None:
+        """Draw into an empty figure."""
+
+    @cached_property
+    def figure(self) -> Figure:
+        """It, as a matplotlib figure: laid out once, however often it is written."""
+        mpl, figures = require_matplotlib("matplotlib"), require_matplotlib("matplotlib.figure")
+        with mpl.rc_context(figure_style()):
+            figure: Figure = figures.Figure(figsize=self.size)
+            self.draw(figure)
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        return figure
+
+    def save(self, directory: Path, *, prefix: str = "", formats: Sequence[str] = FORMATS) -> list[Path]:
+        """Write it in these formats, and return the files. None of them holds the time it was made."""
+        mpl = require_matplotlib("matplotlib")
+        files: list[Path] = []
+        with mpl.rc_context(figure_style()):
+            for suffix in formats:
+                files.append(directory / f"{prefix}{self.name}.{suffix}")
+                self.figure.savefig(
+                    files[-1], dpi=200, facecolor="white", metadata=_TIMELESS[choose("formats", suffix, FORMATS)]
+                )
+        return files
+
+    def add_to(self, page: Page) -> None:
+        """Show it on a page."""
+        page.figure(self.figure, self.caption, self.alt)
+
+    def markdown(self, figures: str = "") -> str:
+        """Return a link to its SVG file, and the caption."""
+        return f"![{self.alt}]({figures}{self.name}.svg)\n\n{self.caption}"
+
+    def write(self, directory: Path, formats: Sequence[str]) -> None:
+        """Write it into figures/ of a directory."""
+        self.save(directory / "figures", formats=formats)

@@ -1,0 +1,220 @@
+"""The page itself: parts are added in reading order, then written as one file."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marginwise.display.svg import as_svg, inline_svg
+from marginwise.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What a cell of a table says where there is nothing to say; such cells come last in any order.
+NOTHING = "—"
+
+#: A cell with more characters than this is text to read, and gets room for it.
+_WORDS = 40
+
+#: A page with at least this many sections begins with a list of them.
+_SECTIONS_WITH_CONTENTS = 4
+
+#: Nothing is loaded from anywhere, whatever is written into the page.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes
+    ----------
+    text : str
+        What it says.
+    value : float or None
+        The number it is sorted by; without one, its text is.
+    tone : str
+        "good", "bad" or "mixed" news, or none.
+    detail : str
+        What stands below, smaller.
+    """
+
+    text: str
+    value: float | None = None
+    tone: str = ""
+    detail: str = ""
+
+
+Value = Cell | str | float | int | None
+
+
+class Page:
+    """One self-contained HTML page.
+
+    >>> page = Page("Crabs", "How it went.")
+    >>> page.table(["method", "error (%)"], [["span", 3.4], ["gacv", 10.9]], caption="Best errors")
+    >>> "<caption>Best errors</caption>" in page.html()
+    True
+    """
+
+    def __init__(self, title: str, lead: str = "") -> None:
+        self.title, self.lead = title, lead
+        self._parts: list[str] = []
+        self._sections: list[tuple[str, str]] = []  # (anchor, text)
+        self._anchors: set[str] = set()
+        self._n_figures = 0
+
+    def heading(self, text: str, level: int = 2) -> None:
+        """Begin a section; with level 3, a part of one."""
+        if level not in (2, 3):
+            raise InvalidInputError("level", level, "2 for a section or 3 for a part of one")
+        anchor = self._anchor(text)
+        if level == 2:
+            self._sections.append((anchor, text))
+        self._add(f'<h{level} id="{anchor}">{escape(text)}</h{level}>')
+
+    def text(self, paragraph: str) -> None:
+        """Add a paragraph."""
+        self._add(f"<p>{escape(paragraph)}</p>")
+
+    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
+        """Add the few numbers that tell the story, each with what it counts."""
+        items = [f"<div><dt>{escape(meaning)}</dt><dd>{escape(number)}</dd></div>" for number, meaning in facts]
+        if items:
+            self._add('<dl class="facts">', *items, "</dl>")
+
+    def notes(self, messages: Iterable[str]) -> None:
+        """Add what a reader should beware of; nothing if there is nothing."""
+        items = [f"<li>{escape(message)}</li>" for message in messages]
+        if items:
+            self._add('<ul class="notes">', *items, "</ul>")
+
+    def table(
+        self, header: Sequence[str], rows: Iterable[Sequence[Value]], *, caption: str = "", note: str = ""
+    ) -> None:
+        """Add a table that is sorted by a click on a column's name. The first column names the rows."""
+        body = [[as_cell(value) for value in row] for row in rows]
+        for row in body:
+            if len(row) != len(header):
+                raise InvalidInputError(
+                    "rows", [cell.text for cell in row], f"{len(header)} cells, one for each column"
+                )
+        numeric = [any(row[column].value is not None for row in body) and column > 0 for column in range(len(header))]
+        self._add('<div class="scroll" tabindex="0" role="group"' + _labelled(caption) + '><table class="sortable">')
+        if caption:
+            self._add(f"<caption>{escape(caption)}</caption>")
+        names = "".join(
+            f'<th scope="col"{_CLASS_NUMBER if is_number else ""}>{escape(name)}</th>'
+            for name, is_number in zip(header, numeric, strict=True)
+        )
+        self._add(f"<thead><tr>{names}</tr></thead>", "<tbody>")
+        self._add(*(_row(row, numeric) for row in body))
+        self._add("</tbody></table></div>")
+        if note:
+            self._add(f'<p class="note">{escape(note)}</p>')
+
+    def figure(self, figure: Figure | str, caption: str, alt: str) -> None:
+        """Add a matplotlib figure, or a text with an SVG; ``alt`` tells what it shows to those who can't see it."""
+        if not alt.strip():
+            raise InvalidInputError("alt", alt, "a sentence that says what the figure shows")
+        self._n_figures += 1
+        svg = figure if isinstance(figure, str) else as_svg(figure)
+        inline = inline_svg(svg, alt, f"figure-{self._n_figures}")
+        self._add(
+            f'<figure><div class="scroll" tabindex="0" role="group"{_labelled(caption)}>{inline}</div>'
+            f"<figcaption>{escape(caption)}</figcaption></figure>"
+        )
+
+    def html(self) -> str:
+        """Return the page as text."""
+        title, assets = escape(self.title), files("marginwise.display")
+        lead = f'<p class="lead">{escape(self.lead)}</p>' if self.lead else ""
+        return "\n".join(
+            [
+                "<!DOCTYPE html>",
+                '<html lang="en"><head><meta charset="utf-8">',
+                f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+                '<meta name="viewport" content="width=device-width, initial-scale=1">',
+                '<meta name="color-scheme" content="light dark">',
+                f"<title>{title}</title>",
+                f"<style>\n{assets.joinpath('page.css').read_text(encoding='utf-8')}</style>",
+                "</head><body><main>",
+                f"<header><h1>{title}</h1>{lead}</header>",
+                self._contents(),
+                *self._parts,
+                "</main>",
+                f"<script>\n{assets.joinpath('sort.js').read_text(encoding='utf-8')}</script>",
+                "</body></html>\n",
+            ]
+        )
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page to a file, and return its path."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.html(), encoding="utf-8")
+        return path
+
+    def _add(self, *parts: str) -> None:
+        self._parts.extend(parts)
+
+    def _contents(self) -> str:
+        if len(self._sections) < _SECTIONS_WITH_CONTENTS:
+            return ""
+        links = "".join(f'<li><a href="#{anchor}">{escape(text)}</a></li>' for anchor, text in self._sections)
+        return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
+
+    def _anchor(self, text: str) -> str:
+        """Return an id for a heading that no other has."""
+        name = "section-" + (re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "untitled")
+        anchor, number = name, 1
+        while anchor in self._anchors:
+            number += 1
+            anchor = f"{name}-{number}"
+        self._anchors.add(anchor)
+        return anchor
+
+
+_CLASS_NUMBER = ' class="number"'
+
+
+def _labelled(caption: str) -> str:
+    return f' aria-label="{escape(caption)}"' if caption else ' aria-label="Table"'
+
+
+def as_cell(value: Value) -> Cell:
+    """Return a value as a cell: numbers with four digits, what is missing as a dash."""
+    if isinstance(value, Cell):
+        return value
+    if value is None:
+        return Cell(NOTHING)
+    if isinstance(value, (bool, str)):
+        return Cell(str(value))
+    number = float(value)  # also numpy's
+    if math.isnan(number):
+        return Cell(NOTHING)
+    text = f"{value}" if isinstance(value, int) else f"{number:.4g}"
+    return Cell(text.replace("-", "−"), number)
+
+
+def _row(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
+    cells = []
+    for column, (cell, is_number) in enumerate(zip(row, numeric, strict=True)):
+        words = "words" if len(cell.text) > _WORDS else ""
+        classes = " ".join(name for name in ("number" if is_number else "", words, cell.tone) if name)
+        attributes = f' class="{escape(classes)}"' if classes else ""
+        if cell.value is not None:
+            attributes += f' data-value="{cell.value!r}"'
+        elif cell.text == NOTHING:
+            attributes += ' data-value=""'
+        tag, scope = ("th", ' scope="row"') if column == 0 else ("td", "")
+        detail = f"<small>{escape(cell.detail)}</small>" if cell.detail else ""
+        cells.append(f"<{tag}{scope}{attributes}>{escape(cell.text)}{detail}</{tag}>")
+    return f"<tr>{''.join(cells)}</tr>"

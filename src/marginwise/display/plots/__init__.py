@@ -1,0 +1,9 @@
+"""Pictures of models and searches: displays in the style of scikit-learn, computed first and drawn by ``plot``."""
+
+from marginwise.display.plots.boundary import BoundaryDisplay
+from marginwise.display.plots.line import LineDisplay
+from marginwise.display.plots.relevance import RelevanceDisplay
+from marginwise.display.plots.reliability import ReliabilityDisplay
+from marginwise.display.plots.trace import TraceDisplay
+
+__all__ = ["BoundaryDisplay", "LineDisplay", "RelevanceDisplay", "ReliabilityDisplay", "TraceDisplay"]

@@ -1,0 +1,87 @@
+"""Criteria along the line between two settings of the hyperparameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from marginwise.criteria import Criterion
+from marginwise.display.plots._axes import axes_for
+from marginwise.errors import InvalidInputError
+from marginwise.search import LineScan
+from marginwise.tuning import scan_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class LineDisplay:
+    """One or several criteria along a line, with the barrier between its ends.
+
+    Parameters
+    ----------
+    scan : LineScan
+        What :func:`marginwise.scan_line` returns.
+
+    Attributes
+    ----------
+    barriers : dict of float
+        By how much each criterion gets worse between the ends.
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, scan: LineScan) -> None:
+        self.scan = scan
+        self.barriers = {name: scan.barrier(name) for name in scan.values}
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        restarts: tuple[int, int] = (0, 1),
+        *,
+        criteria: Criterion | str | Sequence[Criterion | str] | None = None,
+        n_points: int = 41,
+        ax: Any = None,
+    ) -> LineDisplay:
+        """Draw criteria between the ends of two searches of a fitted TunedSVC, by default its own criterion.
+
+        If there is a barrier, the two are different optima. For more than two classes these are searches of the
+        first class against the rest.
+        """
+        check_is_fitted(estimator)
+        runs = estimator.restarts_
+        if max(restarts) >= len(runs) or min(restarts) < 0:
+            raise InvalidInputError(
+                "restarts", restarts, f"two of 0 … {len(runs) - 1}, the searches there were (raise TunedSVC's restarts)"
+            )
+        model = estimator.models_[0]
+        start, end = (runs[k].hyperparameters for k in restarts)
+        chosen = estimator.criterion if criteria is None else criteria
+        slack = None if isinstance(chosen, Criterion) else model.slack
+        scan = scan_line(
+            chosen, model.X, model.y, start, end, slack, n_points=n_points, sample_weight=model.sample_weight
+        )
+        return cls(scan).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> LineDisplay:
+        """Draw each criterion relative to its better end, its sign turned if smaller is better."""
+        ax = axes_for(ax)
+        for name, values in self.scan.values.items():
+            scores = self.scan.signs[name] * values
+            better = np.nanmax(scores[[0, -1]]) if np.isfinite(scores[[0, -1]]).any() else 0.0
+            label = f"{name}, barrier {self.barriers[name]:.2g}"
+            ax.plot(self.scan.fractions, scores - better, marker=".", label=label)
+        ax.set_xlabel("position between the two settings")
+        ax.set_ylabel("score relative to the better end")
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

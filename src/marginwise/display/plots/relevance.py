@@ -1,0 +1,91 @@
+"""Which inputs matter, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from marginwise.display.plots._axes import axes_for
+from marginwise.display.style import MUTED
+from marginwise.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+Array = npt.NDArray[np.float64]
+
+
+class RelevanceDisplay:
+    """Relevances of the inputs: a bar for the average, a dot for each model that it is an average of.
+
+    Parameters
+    ----------
+    values : array of shape (n_models, n_inputs)
+        Relevances in each model, with sum 1.
+    weights : array of shape (n_models,)
+        Weights of the models, with sum 1.
+    names : sequence of str
+        Names of the inputs.
+
+    Attributes
+    ----------
+    importances, spread : arrays of shape (n_inputs,)
+        Weighted mean and standard deviation over the models.
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, values: Array, weights: Array, names: Sequence[str]) -> None:
+        self.values, self.weights, self.names = np.asarray(values), np.asarray(weights), list(names)
+        if self.values.shape != (len(self.weights), len(self.names)):
+            raise InvalidInputError(
+                "names", f"{len(self.names)} names", f"{self.values.shape[1]}, because there are so many inputs"
+            )
+        self.importances = self.weights @ self.values
+        self.spread = np.sqrt(self.weights @ (self.values - self.importances) ** 2)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, feature_names: Sequence[str] | None = None, max_features: int = 20, ax: Any = None
+    ) -> RelevanceDisplay:
+        """Draw the relevances in a fitted TunedSVC.
+
+        The models are those of its stack, with their weights, for each class against the rest.
+        """
+        check_is_fitted(estimator)
+        values = np.vstack([model.relevances for model in estimator.models_])
+        weights = np.concatenate([model.weights for model in estimator.models_]) / len(estimator.models_)
+        if feature_names is None:
+            numbered = [f"x{a}" for a in range(1, estimator.n_features_in_ + 1)]
+            feature_names = list(getattr(estimator, "feature_names_in_", numbered))
+        return cls(values, weights, feature_names).plot(ax, max_features=max_features)
+
+    def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> RelevanceDisplay:
+        """Draw the largest ``max_features`` relevances, the largest on top."""
+        ax = axes_for(ax)
+        shown = np.argsort(-self.importances, kind="stable")[:max_features]
+        places = np.arange(len(shown))
+        ax.barh(places, self.importances[shown], height=0.6, color="C0", alpha=0.35, label="average")
+        sizes = 4.0 + 40.0 * self.weights / self.weights.max()
+        for k, (value, size) in enumerate(zip(self.values, sizes, strict=True)):
+            label = "models, by weight" if k == 0 else None
+            ax.scatter(value[shown], places, size, color="C0", alpha=0.8, linewidth=0, label=label, zorder=3)
+        ax.set_yticks(places, [self.names[a] for a in shown])
+        ax.invert_yaxis()
+        ax.set_xlim(left=0.0)
+        hidden = len(self.names) - len(shown)
+        more = f" ({hidden} more inputs share {1.0 - self.importances[shown].sum():.2g})" if hidden > 0 else ""
+        ax.set_xlabel(f"relevance{more}")
+        ax.grid(axis="y", visible=False)
+        ax.axvline(1.0 / len(self.names), color=MUTED, linewidth=1, linestyle="--", label="all inputs alike")
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,162 @@
+"""Do events that were given the probability p happen with frequency p?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from marginwise.display.plots._axes import column_of_axes, label_text
+from marginwise.display.style import MUTED
+from marginwise.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+Array = npt.NDArray[np.float64]
+
+
+class ReliabilityDisplay:
+    """A reliability diagram: observed frequency against predicted probability, with how many there were below.
+
+    Parameters
+    ----------
+    probability : array of shape (n,)
+        Predicted probabilities of an event.
+    happened : array of bool, shape (n,)
+        Whether it happened.
+    n_bins : int, default=15
+        Bins of equal width that cover 0 to 1.
+    sample_weight : array of shape (n,), optional
+    event : str, default="the event"
+        What it is the probability of.
+    name : str, optional
+        Name of the model.
+
+    Attributes
+    ----------
+    predicted, observed : arrays of shape (n_bins,)
+        Mean probability and frequency in each bin; NaN where a bin is empty.
+    counts : array of shape (n_bins,)
+        Examples in each bin, by weight.
+    standard_error : array of shape (n_bins,)
+        Of ``observed``, if the probabilities are true: the root of Σ w²p(1-p), over the count.
+    calibration_error : float
+        Expected calibration error: the mean over the examples of |observed - predicted| in their bin.
+    axes_, figure_ : list of Axes, Figure
+        Where it was drawn: diagram, counts.
+    """
+
+    axes_: list[Axes]
+    figure_: Figure | SubFigure
+
+    def __init__(
+        self,
+        probability: npt.ArrayLike,
+        happened: npt.ArrayLike,
+        *,
+        n_bins: int = 15,
+        sample_weight: npt.ArrayLike | None = None,
+        event: str = "the event",
+        name: str | None = None,
+    ) -> None:
+        p, outcome = np.asarray(probability, dtype=float), np.asarray(happened, dtype=float)
+        w = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+            raise InvalidInputError("probability", "something else", "a flat array of numbers from 0 to 1")
+        if not (len(p) == len(outcome) == len(w) > 0):
+            raise InvalidInputError("happened", f"{len(outcome)} values", f"one for each of {len(p)} probabilities")
+        if n_bins < 1:
+            raise InvalidInputError("n_bins", n_bins, "at least 1")
+        bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
+        self.n_bins, self.event, self.name = n_bins, event, name
+        self.counts = np.bincount(bins, w, n_bins)
+        with np.errstate(invalid="ignore"):
+            self.predicted = np.bincount(bins, w * p, n_bins) / self.counts
+            self.observed = np.bincount(bins, w * outcome, n_bins) / self.counts
+            self.standard_error = np.sqrt(np.bincount(bins, w**2 * p * (1.0 - p), n_bins)) / self.counts
+        gap = np.abs(np.nan_to_num(self.observed - self.predicted))
+        self.calibration_error = float(self.counts @ gap / self.counts.sum())
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_bins: int = 15,
+        sample_weight: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> ReliabilityDisplay:
+        """Draw the diagram of a classifier on examples that it was not trained on."""
+        return cls.from_predictions(
+            y,
+            estimator.predict_proba(X),
+            classes=estimator.classes_,
+            n_bins=n_bins,
+            sample_weight=sample_weight,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: npt.ArrayLike,
+        *,
+        classes: npt.ArrayLike | None = None,
+        n_bins: int = 15,
+        sample_weight: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> ReliabilityDisplay:
+        """Draw the diagram of predicted probabilities, one column for each class.
+
+        With two classes it is that of the second one (``y_proba`` may be its column alone); with more, of the class
+        that was predicted. ``classes`` are those of the columns, by default the sorted labels.
+        """
+        labels, table = np.asarray(y_true), np.asarray(y_proba, dtype=float)
+        if table.ndim == 1:
+            table = np.column_stack([1.0 - table, table])
+        known = np.unique(labels) if classes is None else np.asarray(classes)
+        if table.ndim != 2 or table.shape != (len(labels), len(known)):
+            raise InvalidInputError(
+                "y_proba", f"an array of shape {table.shape}", f"({len(labels)}, {len(known)}): a column for each class"
+            )
+        if len(known) == 2:
+            probability, happened, event = table[:, 1], labels == known[1], f"class {label_text(known[1])}"
+        else:
+            predicted = table.argmax(axis=1)
+            probability, event = table.max(axis=1), "the predicted class"
+            happened = labels == known[predicted]
+        display = cls(probability, happened, n_bins=n_bins, sample_weight=sample_weight, event=event, name=name)
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> ReliabilityDisplay:
+        """Draw it on new axes, in the place of one, or on two."""
+        above, below = self.axes_ = column_of_axes(ax, 2)
+        some = self.counts > 0
+        label = f"{self.name + ', ' if self.name else ''}calibration error {self.calibration_error:.3f}"
+        above.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", zorder=1)
+        above.errorbar(
+            self.predicted[some],
+            self.observed[some],
+            yerr=2.0 * self.standard_error[some],
+            marker="o",
+            markersize=4,
+            elinewidth=0.8,
+            label=label,
+        )
+        above.set(ylabel="observed frequency", xlim=(-0.02, 1.02), ylim=(-0.05, 1.05))
+        above.legend(loc="upper left")
+        above.tick_params(labelbottom=False)
+        edges = np.linspace(0.0, 1.0, self.n_bins + 1)
+        below.bar(edges[:-1], self.counts, width=1.0 / self.n_bins, align="edge", alpha=0.6, edgecolor="white")
+        below.set(ylabel="examples", xlabel=f"predicted probability of {self.event}")
+        self.figure_ = above.figure
+        return self

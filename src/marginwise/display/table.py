@@ -1,0 +1,77 @@
+"""A table as data: shown on a page, written as Markdown and as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from marginwise.display.page import Cell, Page, Value, as_cell
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be shown, and the same numbers as plain records.
+
+    Attributes
+    ----------
+    name : str
+        Stem of its file.
+    title, note : str
+        Caption, and how to read it.
+    header, rows
+        What is shown.
+    records : list of dict
+        What is written as CSV: one record for each number, nothing rounded or joined.
+    """
+
+    name: str
+    title: str
+    note: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Value]]
+    records: Sequence[dict[str, object]] = field(default_factory=list)
+
+    def add_to(self, page: Page) -> None:
+        """Show it on a page."""
+        page.table(self.header, self.rows, caption=self.title, note=self.note)
+
+    def markdown(self, figures: str = "") -> str:
+        """Return it as Markdown."""
+        cells = [[as_cell(value) for value in row] for row in self.rows]
+        sides = [
+            "---:" if any(row[place].value is not None for row in cells) else "---" for place in range(len(self.header))
+        ]
+        lines: list[Sequence[Value]] = [self.header, ["---", *sides[1:]], *cells]
+        text = "\n".join("| " + " | ".join(_plain(cell) for cell in line) + " |" for line in lines)
+        return f"**{self.title}**\n\n{text}\n\n{self.note}\n"
+
+    def write(self, directory: Path, formats: Sequence[str]) -> None:
+        """Write it as CSV into tables/ of a directory."""
+        self.write_csv(directory / "tables")
+
+    def write_csv(self, directory: Path) -> Path:
+        """Write the records as NAME.csv."""
+        path = directory / f"{self.name}.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(self.records[0]) if self.records else list(self.header))
+            writer.writeheader()
+            writer.writerows(self.records)
+        return path
+
+
+def signed(value: float | None) -> Value:
+    """Return a difference as a cell."""
+    return None if value is None else Cell(minus(f"{value:+.1f}") if round(value, 1) else "0.0", value)
+
+
+def minus(text: str) -> str:
+    """Return a number's text with a proper minus sign."""
+    return text.replace("-", "−")
+
+
+def _plain(value: Value) -> str:
+    cell = as_cell(value)
+    text = f"{cell.text}<br>{cell.detail}" if cell.detail else cell.text
+    return text.replace("|", "\\|")

@@ -1,0 +1,67 @@
+"""How many examples a row stands for: what leave-one-out and folds take away at a time.
+
+A row of weight 3 may be three examples that happen to be equal, or one that counts three times. Leaving out one of
+three copies tells nothing: the other two remember its label. So repetitions are believed where they show it: inputs
+that really repeat carry both labels sooner or later, copies never do. Otherwise equal rows are one example, left out
+whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+#: Of the examples at inputs that repeat, at least this share must be where labels differ, or repetitions are copies.
+_BELIEVED = 0.25
+
+#: Examples of a row that are dealt out one by one; of more, an equal number goes into each fold first.
+_ONE_BY_ONE = 1000
+
+
+def counts_of(weights: Array) -> Array:
+    """Return how often each row counts: its weight, in units of the smallest or as it is, where all these are whole.
+
+    Other weights can't be counts, and each row counts once.
+    """
+    for counts in (weights / weights.min(), weights):
+        whole = np.round(counts)
+        if np.allclose(counts, whole, rtol=1e-9, atol=0.0):
+            return whole
+    return np.ones_like(weights)
+
+
+def count_examples(inputs: Indices, labels: Indices, counts: Array) -> Array:
+    """Return the number of examples in each row, from numbers of the rows' inputs and labels and their counts.
+
+    Where repetitions are believed these are the counts, without their greatest common divisor; otherwise the rows with
+    the same input and label are one example together.
+    """
+    rows = np.unique(inputs * (labels.max() + 1) + labels, return_inverse=True)[1].reshape(-1)
+    in_row = np.bincount(rows, counts)
+    counts = counts / np.gcd.reduce(in_row.astype(np.int64))
+    at_input = np.bincount(inputs, counts)
+    lowest, highest = np.full(len(at_input), labels.max()), np.zeros(len(at_input), dtype=np.intp)
+    np.minimum.at(lowest, inputs, labels)
+    np.maximum.at(highest, inputs, labels)
+    differing, repeated = at_input[lowest < highest].sum(), at_input[at_input > 1.0].sum()
+    if differing > 0.0 and differing >= _BELIEVED * repeated:
+        return counts
+    return counts / np.bincount(rows, counts)[rows]
+
+
+def deal(y: Array, examples: Array, n_folds: int, rng: np.random.Generator) -> Array:
+    """Return the number of examples of each row in each fold, shape (n, n_folds), both labels spread evenly."""
+    numbers = np.maximum(1, np.round(examples)).astype(np.int64)
+    even = np.maximum(numbers - _ONE_BY_ONE, 0) // n_folds
+    dealt = np.repeat(even[:, None].astype(float), n_folds, axis=1)
+    loose = numbers - n_folds * even
+    first = 0
+    for label in (-1.0, 1.0):
+        rows = np.flatnonzero(y == label)
+        rows = rng.permutation(np.repeat(rows, loose[rows]))
+        np.add.at(dealt, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
+        first += len(rows)
+    return dealt

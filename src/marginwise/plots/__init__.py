@@ -1,9 +1,0 @@
-"""Pictures of models and searches: displays in the style of scikit-learn, computed first and drawn by ``plot``."""
-
-from marginwise.plots.boundary import BoundaryDisplay
-from marginwise.plots.line import LineDisplay
-from marginwise.plots.relevance import RelevanceDisplay
-from marginwise.plots.reliability import ReliabilityDisplay
-from marginwise.plots.trace import TraceDisplay
-
-__all__ = ["BoundaryDisplay", "LineDisplay", "RelevanceDisplay", "ReliabilityDisplay", "TraceDisplay"]

@@ -1,0 +1,76 @@
+"""The report of the paper's study: its tables, figures and claims, with rows and columns for what is beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from marginwise.display import FORMATS, Document, Drawing, Section
+from marginwise.study.paper import figures, sections, tables
+from marginwise.study.paper.findings import Findings, gather, write_scans
+from marginwise.study.record import write_rows
+from marginwise.study.report import closing_sections
+from marginwise.study.report.summary import Trials
+from marginwise.study.store import Store
+
+TITLE = "Model selection for support vector machines, run again"
+
+
+def write_paper_report(
+    store: Store, directory: str | Path, *, pairs: int = 3, formats: Sequence[str] = FORMATS
+) -> Path:
+    """Write the report of all trials in the store, finished or not, and return the path of its page.
+
+    Data sets and methods that the paper does not have stand beside its own.
+
+    Parameters
+    ----------
+    store : Store
+    directory : str or Path
+        Made if it is not there: index.html, report.md, trials.csv, scans.csv, tables/ and figures/.
+    pairs : int
+        Number of pairs of local optima, for each criterion and data set, between which the criterion is evaluated.
+    formats : sequence of str
+        How figures are written beside the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
+    """
+    directory = Path(directory)
+    findings = gather(store, pairs=pairs)
+    document = Document(TITLE, lead(findings), contents(findings, paths_to_show(store, findings.trials)))
+    page = document.write(directory, formats=formats)
+    write_rows(directory / "trials.csv", findings.trials.rows)
+    write_scans(directory / "scans.csv", findings.scans)
+    return page
+
+
+def paths_to_show(store: Store, trials: Trials) -> list[Drawing]:
+    """Return the figures of single searches."""
+    found = [(figures.typical(store, trials, method), draw) for method, draw in figures.PATHS]
+    return [draw(*shown) for shown, draw in found if shown is not None]
+
+
+def lead(findings: Findings) -> str:
+    """Say what this is about."""
+    rows = findings.trials.rows
+    datasets, methods = {row.dataset for row in rows}, {row.method for row in rows}
+    return (
+        "The experiments of Gold and Sollich, “Model Selection for Support Vector Machine Classification” (2003), run "
+        f"again: {len(rows):,} trials of {len(methods)} methods on {len(datasets)} data sets, with published numbers "
+        "beside ours."
+    )
+
+
+def contents(findings: Findings, paths: Sequence[Drawing]) -> list[Section]:
+    """Return all sections."""
+    trials = findings.trials
+    found = [
+        sections.overview(findings),
+        sections.claims(findings),
+        sections.errors(trials),
+        Section("Best trials and previous work", [tables.best(trials), tables.previous(trials)]),
+        sections.histograms(trials),
+        sections.optima(findings),
+        sections.paths(paths),
+        sections.side_by_side(trials),
+        Section("Time and data", [tables.times(trials), tables.sizes(findings.sizes)]),
+    ]
+    return [*found, *closing_sections(trials)]

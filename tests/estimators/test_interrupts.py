@@ -1,0 +1,57 @@
+"""Ctrl-C at random moments of fit, cross_val_score and predict: a KeyboardInterrupt, soon, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes as on Linux")
+
+SCRIPT = str(Path(__file__).with_name("interrupted.py"))
+
+#: What is done, n_jobs, classes, rows; beyond 1500 rows the kernel is of low rank.
+CASES = [
+    ("fit", None, 2, 400),
+    ("fit", None, 3, 400),
+    ("fit", None, 2, 2000),
+    ("fit", None, 3, 2000),
+    ("fit", 2, 2, 400),
+    ("fit", 2, 3, 400),
+    ("fit", 2, 2, 2000),
+    ("fit", 2, 3, 2000),
+    ("cross_val_score", None, 2, 400),
+    ("predict", None, 2, 400),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_ctrl_c_at_random_moments(case: tuple, full: bool) -> None:
+    times = 5 if full else 1
+    rng = np.random.default_rng([20030705, CASES.index(case)])
+    command = [sys.executable, SCRIPT, *map(str, case), str(times)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        seconds = json.loads(process.stdout.readline())["seconds"]
+        for _ in range(times):
+            assert json.loads(process.stdout.readline()) == {"ready": True}
+            time.sleep(rng.uniform(0.0, 0.9) * seconds)
+            sent = time.monotonic()
+            os.killpg(process.pid, signal.SIGINT)  # to all processes, as a terminal does
+            told = json.loads(process.stdout.readline())
+            told["after"] = time.monotonic() - sent
+            print(case, told)
+            assert told["outcome"] == "KeyboardInterrupt", told
+            assert told["finished"] is None or told["finished"] < sent, told
+            assert told["same"], told
+            assert told["restored"], told
+            assert told["left"] == [], told
+            assert told["after"] < 3.0, told  # one second, on a machine that does nothing else
+    assert process.returncode == 0

@@ -1,0 +1,107 @@
+"""How many examples a row stands for, and how they are dealt out to folds."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from marginwise.errors import InvalidInputError
+from marginwise.examples import counts_of, deal
+from marginwise.problem import as_problem
+
+
+@pytest.mark.parametrize(
+    ("weights", "counts"),
+    [
+        ([2, 3, 4], [2, 3, 4]),
+        ([0.1, 0.2, 0.3], [1, 2, 3]),  # 0.3 is not 3 times 0.1 to the last digit
+        ([1e-9, 1e-9, 2e-9], [1, 1, 2]),
+        ([0.5, 0.7, 1.3], [1, 1, 1]),
+    ],
+)
+def test_weights_that_can_be_counts_are(weights, counts):
+    np.testing.assert_array_equal(counts_of(np.array(weights, dtype=float)), counts)
+
+
+#: Three inputs, of which two carry both labels.
+INPUTS, LABELS, TIMES = np.array([[0.0], [0.0], [1.0], [1.0], [2.0]]), np.array([1, -1, 1, -1, 1.0]), [6, 2, 4, 2, 2]
+
+
+@pytest.mark.parametrize("factor", [1, 3, 0.7])
+def test_repetitions_with_both_labels_are_examples(factor):
+    """A common factor of all counts is none of them."""
+    weights = factor * np.array(TIMES)
+    problem = as_problem(INPUTS, LABELS, weights)
+    np.testing.assert_allclose(problem.counted, [3, 1, 2, 1, 1])
+    np.testing.assert_allclose(problem.left_out, weights / [3, 1, 2, 1, 1])
+
+
+def test_rows_given_one_by_one_are_the_same_as_weights(rng):
+    rows = rng.permutation(np.repeat(np.arange(5), TIMES))
+    given = as_problem(INPUTS[rows], LABELS[rows])
+    merged, weighted = given.distinct, as_problem(INPUTS, LABELS, TIMES)
+    np.testing.assert_array_equal(given.counted, 0.5)  # all of them twice
+    places = np.lexsort([-merged.y, merged.X[:, 0]])
+    np.testing.assert_array_equal(merged.counted[places], weighted.counted)
+    np.testing.assert_array_equal(merged.left_out[places], weighted.left_out)
+
+
+def test_repetitions_with_weights_of_their_own_are_examples(rng):
+    """Weights that can't be counts: each row given is an example."""
+    rows = np.repeat(np.arange(5), TIMES)
+    merged = as_problem(INPUTS[rows], LABELS[rows], rng.lognormal(size=len(rows))).distinct
+    np.testing.assert_array_equal(np.sort(merged.counted), [1, 1, 1, 2, 3])
+
+
+def test_copies_are_one_example(rng):
+    X, y = rng.normal(size=(20, 2)), np.where(np.arange(20) < 6, 1.0, -1.0)
+    rows = np.repeat(np.arange(20), np.where(y > 0, 3, 1))
+    for weights in (None, rng.lognormal(size=len(rows))):
+        merged = as_problem(X[rows], y[rows], weights).distinct
+        np.testing.assert_allclose(merged.counted, 1.0)
+        np.testing.assert_allclose(merged.left_out, merged.weights)
+
+
+def test_a_few_inputs_with_both_labels_do_not_make_copies_examples(rng):
+    X, y = rng.normal(size=(40, 2)), np.where(np.arange(40) < 20, 1.0, -1.0)
+    X[0] = X[20]
+    rows = np.repeat(np.arange(40), np.where(y > 0, 3, 1))
+    np.testing.assert_allclose(as_problem(X[rows], y[rows]).distinct.counted, 1.0)
+
+
+def test_given_numbers_of_examples_are_kept_and_checked():
+    problem = as_problem(INPUTS, LABELS, TIMES, examples=[2, 2, 2, 2, 2])
+    np.testing.assert_array_equal(problem.left_out, np.array(TIMES) / 2)
+    np.testing.assert_array_equal(problem.subset(np.array([0, 3])).left_out, [3, 1])
+    with pytest.raises(InvalidInputError, match=r"^examples\[1\] is 0.0; expected a positive number"):
+        as_problem(INPUTS, LABELS, examples=[1, 0, 1, 1, 1])
+
+
+def test_folds_are_balanced_in_size_and_labels(rng):
+    y = np.where(np.arange(103) < 30, 1.0, -1.0)
+    dealt = deal(y, np.ones(103), 4, rng)
+    np.testing.assert_array_equal(np.sort(dealt, axis=1)[:, :3], 0.0)
+    np.testing.assert_array_equal(dealt.sum(axis=1), 1.0)
+    assert np.ptp(dealt.sum(axis=0)) <= 1
+    assert np.ptp(dealt[y > 0].sum(axis=0)) <= 1
+
+
+def test_examples_are_dealt_out_one_by_one(rng):
+    y, numbers = np.array([1.0, 1.0, -1.0, -1.0]), np.array([8.0, 1.0, 3.0, 3.0])
+    dealt = deal(y, numbers, 3, rng)
+    np.testing.assert_array_equal(dealt.sum(axis=1), numbers)
+    assert np.ptp(dealt[:2].sum(axis=0)) <= 1
+    assert dealt[0].min() >= 2
+
+
+def test_large_numbers_take_no_memory(rng):
+    y, numbers = np.where(np.arange(100) < 40, 1.0, -1.0), np.full(100, 1e6) + np.arange(100)
+    tracemalloc.start()
+    dealt = deal(y, numbers, 4, rng)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20e6
+    np.testing.assert_array_equal(dealt.sum(axis=1), numbers)
+    assert np.ptp(dealt.sum(axis=0)) <= 1

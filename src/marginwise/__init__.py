@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from marginwise.priors import Prior
     from marginwise.saving import load_model, save_model
     from marginwise.svm import Solution, solve, solve_gram
-    from marginwise.tuning import ladder, scan_line, tune
+    from marginwise.tuning import scan_line, tune
 
 __version__ = "0.1.0"
 
@@ -32,7 +32,6 @@ __all__ = [
     "benchmark_names",
     "criterion_names",
     "evaluate",
-    "ladder",
     "load_benchmark",
     "load_inputs",
     "load_model",
@@ -56,7 +55,6 @@ _HOME = {
     "benchmark_names": "datasets",
     "criterion_names": "criteria",
     "evaluate": "criteria",
-    "ladder": "tuning",
     "load_benchmark": "datasets",
     "load_inputs": "datasets",
     "load_model": "saving",

@@ -25,14 +25,17 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from marginwise.criteria import criterion_class, criterion_names
+from marginwise.ensemble import TunedModel
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
-from marginwise.estimators._binary import BinaryModel, Member
+from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
+from marginwise.kernels import RBF, Constant, Laplacian, Linear, Sum
 from marginwise.likelihoods import LIKELIHOODS
+from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
 from marginwise.search.driver import Run
@@ -58,7 +61,10 @@ class _Change(NamedTuple):
 #: For each format, by which names what an earlier file holds is called in it.
 _CHANGES: dict[int, _Change] = {
     2: _Change(
-        types={"marginwise.slack.Slack": "marginwise.likelihoods.slack.Slack"},
+        types={
+            "marginwise.slack.Slack": "marginwise.likelihoods.slack.Slack",
+            "marginwise.estimators._binary.Member": "marginwise.ensemble.TunedModel",
+        },
         attributes={"marginwise.criteria.": {"slack": "likelihood"}},
     ),
 }
@@ -76,7 +82,6 @@ _PARTS: tuple[type, ...] = (
     BinaryModel,
     Calibration,
     Hyperparameters,
-    Member,
     Precision,
     Prior,
     Run,
@@ -84,7 +89,9 @@ _PARTS: tuple[type, ...] = (
     Solution,
     Status,
     Trace,
+    TunedModel,
     Tuning,
+    *(Model, RBF, Constant, Laplacian, Linear, Sum),
 )
 
 

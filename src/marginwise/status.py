@@ -4,19 +4,44 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from marginwise.errors import ConvergenceWarning, NotConvergedError
 
 
+class Code(StrEnum):
+    """How a method ended, for programs; the message is for people."""
+
+    CONVERGED = "converged"
+    STOPPED = "stopped"  # as asked for, by a callback or by held-out rows
+    BUDGET = "budget"  # evaluations or seconds were used up
+    INTERRUPTED = "interrupted"  # by Ctrl-C
+    IMPRECISE = "imprecise"  # all went well, but sampling was too short
+    FAILED = "failed"
+
+
 @dataclass(frozen=True)
 class Status:
-    """Whether a method ended as it should, and in words how it ended."""
+    """Whether a method ended as it should, in words how it ended, and as a code."""
 
     ok: bool
     message: str
+    code: Code | None = None
+
+    def __post_init__(self) -> None:
+        if self.code is None:
+            object.__setattr__(self, "code", Code.CONVERGED if self.ok else Code.FAILED)
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"ok": self.ok, "message": self.message, "code": str(self.code)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        code = state.get("code")  # version 0.1 had none
+        self.__init__(state["ok"], state["message"], None if code is None else Code(code))  # type: ignore[misc]
 
     def warn(self) -> None:
         """Warn with the message if the method did not end as it should."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,12 +67,59 @@ class Tuning:
         return summary(self, "hyperparameters", "value", "trace", "status")
 
 
-@dataclass(frozen=True)
-class Rung:
-    """How much freedom the length scales had (``spread`` 0: there was one), and the tuning with it."""
+@dataclass(frozen=True, eq=False)
+class SearchSettings:
+    """How hyperparameters are searched for: all but the problem, the criterion and where to begin.
 
-    spread: float
-    tuning: Tuning
+    Attributes
+    ----------
+    search : Search or None
+        How to move; None takes the best that the criterion allows.
+    prior : Prior or None
+        Its logarithm, divided by n, is added to the criterion.
+    restarts : int
+        Number of further searches from random starts.
+    seed : int
+        Seed of the random starts and walks.
+    n_jobs : int or None
+        Number of processes for the searches.
+    limits : Limits
+        Budget of each search, and what Ctrl-C does.
+    held_out : mapping of Problem
+        Sets on which the SVM's error is recorded; the one of the name "validation" stops searches early.
+    patience : int
+        After how many moves without a fall of the validation error.
+    directory : Path or None
+        Where searches are recorded as they go.
+    callbacks : tuple of callables
+        Called with each new record.
+    progress : bool or None
+        Whether to draw a progress bar; None on terminals.
+    """
+
+    search: Search[Any] | None = None
+    prior: Prior | None = None
+    restarts: int = 0
+    seed: int = 0
+    n_jobs: int | None = 1
+    limits: Limits = field(default_factory=lambda: Limits(MAX_EVALUATIONS))
+    held_out: Mapping[str, Problem] = field(default_factory=dict)
+    patience: int = 10
+    directory: Path | None = None
+    callbacks: tuple[Callback, ...] = ()
+    progress: bool | None = None
+
+    def going_on(self, evaluations: int) -> SearchSettings:
+        """Return the settings of a search that goes on from another: no restarts, and a budget no larger than this."""
+        budget = self.limits.max_evaluations
+        most = evaluations if budget is None else min(budget, evaluations)
+        return replace(self, restarts=0, limits=replace(self.limits, max_evaluations=most))
+
+    def with_spread(self, spread: float) -> SearchSettings:
+        """Return the same with so much freedom of the length scales in the prior; 0 is one length scale for all."""
+        if self.prior is None or spread == 0:
+            return self
+        return replace(self, prior=replace(self.prior, spread=spread))
 
 
 def tune(
@@ -159,76 +206,46 @@ def tune(
         are one example, left out whole.
     """
     problem = as_problem(X, y, sample_weight, inducing, examples)
-    chosen = as_criterion(criterion, slack)
     if restarts < 0:
         raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")
+    if patience < 1:
+        raise InvalidInputError("patience", patience, "at least 1 move")
     directory = None if checkpoint is None else _directory(checkpoint)
-    first = Task(
-        objective=Objective(chosen, problem, _space(chosen, _start(start, kernel, problem, isotropic, prior)), prior),
+    settings = SearchSettings(
         search=as_search(search),
+        prior=prior,
+        restarts=restarts,
         seed=_entropy(random_state, directory),
+        n_jobs=n_jobs,
         limits=Limits(max_evaluations, max_seconds, keep=_keeps(on_interrupt)),
-        held_out=_held_out(problem, chosen.likelihood, {VALIDATION: validation, "test": test}, patience),
-        callbacks=tuple(callbacks),
+        held_out=_held_out(problem, {VALIDATION: validation, "test": test}),
+        patience=patience,
         directory=directory,
+        callbacks=tuple(callbacks),
+        progress=progress,
     )
-    tasks = [first, *(_restart(first, number) for number in range(1, 1 + restarts))]
-    shown = progress_bar(progress, chosen.name, n_runs=len(tasks), max_evaluations=max_evaluations)
+    begin = _start(start, kernel, problem, isotropic, prior)
+    return tune_problem(problem, as_criterion(criterion, slack), begin, settings)
+
+
+def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
+    """Move the hyperparameters of a checked problem, from ``start``, until the criterion stops improving."""
+    first = Task(
+        objective=Objective(criterion, problem, _space(criterion, start), settings.prior),
+        search=settings.search,
+        seed=settings.seed,
+        limits=settings.limits,
+        held_out=HeldOut(problem, criterion.likelihood, dict(settings.held_out), settings.patience),
+        callbacks=settings.callbacks,
+        directory=settings.directory,
+    )
+    tasks = [first, *(_restart(first, number) for number in range(1, 1 + settings.restarts))]
+    most = settings.limits.max_evaluations
+    shown = progress_bar(settings.progress, criterion.name, n_runs=len(tasks), max_evaluations=most)
     with hold_interrupts(), shown as bar:
-        runs = run_all(tasks, n_jobs, bar)
+        runs = run_all(tasks, settings.n_jobs, bar)
     best = best_run(runs, by=first.held_out.stops)
     return Tuning(best.hyperparameters, best.value, best.trace, overall_status(runs, best), tuple(runs))
-
-
-def ladder(
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
-    criterion: Criterion | str,
-    slack: Likelihood | str | None = None,
-    *,
-    spreads: Sequence[float] = (0.0, 0.1, 0.3, 1.0, 3.0),
-    prior: Prior | None = None,
-    checkpoint: str | Path | None = None,
-    **options: Any,
-) -> tuple[Rung, ...]:
-    """Tune under priors that give the length scales more and more freedom.
-
-    The first search is for one length scale, whether or not 0 is among ``spreads``; the others begin at its
-    result. The criterion cannot choose among the rungs, since it only improves with more freedom: that takes
-    held-out data. Ctrl-C is a KeyboardInterrupt; with a checkpoint the same call goes on.
-
-    Parameters
-    ----------
-    spreads : sequence of float
-        Standard deviations s of ln l_a around a shared ln l, see :class:`~marginwise.priors.Prior`; 0 is one
-        length scale.
-    prior : Prior, optional
-        Its ``spread`` is replaced by each of ``spreads``.
-    checkpoint : path, optional
-        A directory, with one inside for each rung.
-    options
-        Any other argument of :func:`tune`. Restarts are made for the first search only.
-    """
-    base = Prior() if prior is None else prior
-    options = {"on_interrupt": "raise", **options}
-    wrong = [s for s in spreads if not s >= 0]
-    if wrong:
-        raise InvalidInputError("spreads", wrong[0], "standard deviations, 0 for one length scale")
-
-    def place(spread: float) -> Path | None:
-        return None if checkpoint is None else Path(checkpoint) / f"spread-{spread:g}"
-
-    shared = tune(X, y, criterion, slack, prior=base, isotropic=True, checkpoint=place(0.0), **options)
-    options = {**options, "start": shared.hyperparameters, "restarts": 0, "isotropic": False}
-    rungs = []
-    for spread in spreads:
-        if spread > 0:
-            under = replace(base, spread=float(spread))
-            tuning = tune(X, y, criterion, slack, prior=under, checkpoint=place(spread), **options)
-        else:
-            tuning = shared
-        rungs.append(Rung(float(spread), tuning))
-    return tuple(rungs)
 
 
 def scan_line(
@@ -290,16 +307,14 @@ def _restart(first: Task, number: int) -> Task:
     return replace(task, objective=replace(objective, space=_space(objective.criterion, start)))
 
 
-def _held_out(problem: Problem, likelihood: Likelihood, sets: dict[str, LabelledData | None], patience: int) -> HeldOut:
-    if patience < 1:
-        raise InvalidInputError("patience", patience, "at least 1 move")
+def _held_out(problem: Problem, sets: dict[str, LabelledData | None]) -> dict[str, Problem]:
     checked = {name: as_problem(*data) for name, data in sets.items() if data is not None}
     for name, held in checked.items():
         if held.X.shape[1] != problem.X.shape[1]:
             raise InvalidInputError(
                 name, f"{held.X.shape[1]} columns", f"{problem.X.shape[1]} columns, as many as X has"
             )
-    return HeldOut(problem, likelihood, checked, patience)
+    return checked
 
 
 def _keeps(on_interrupt: str) -> bool:

@@ -8,11 +8,11 @@ import numpy as np
 
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.inference.collect import Precision
-from marginwise.inference.sampling import IMPRECISE, sample_posterior
+from marginwise.inference.sampling import sample_posterior
 from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.status import CONVERGED
+from marginwise.status import CONVERGED, Code
 
 #: What a gradient is worth sampling for when it only has to say where to go next.
 TO_CLIMB = Precision(relative=0.2, floor=1e-3, max_leapfrogs=10_000)
@@ -71,5 +71,5 @@ class Evidence(Criterion):
             n = float(problem.weights.sum())
             value, info["value_se"] = posterior.log_evidence / n, posterior.log_evidence_se / n
         # Near an optimum the gradient is smaller than any error: that is no failure, and the error says so.
-        noisy = posterior.status.message.startswith(IMPRECISE)
+        noisy = posterior.status.code is Code.IMPRECISE
         return Evaluation(value, posterior.gradient, CONVERGED if noisy else posterior.status, info=info)

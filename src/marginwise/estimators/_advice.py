@@ -9,7 +9,7 @@ import numpy as np
 from marginwise.criteria import Criterion
 from marginwise.model import Model
 from marginwise.search import Run
-from marginwise.status import Status
+from marginwise.status import Code, Status
 from marginwise.tuning import Tuning
 
 #: Searches whose scores differ by less found the same optimum: the criteria are means over examples, of order one.
@@ -34,7 +34,7 @@ def _unfinished(tuning: Tuning, max_evaluations: int | None) -> list[str]:
         return []
     if max_evaluations is not None and len(tuning.trace) >= max_evaluations:
         return [f"the search had not converged after {max_evaluations} evaluations; raise max_evaluations"]
-    return [] if "budget" in tuning.status.message else [f"the search did not converge: {tuning.status.message}"]
+    return [] if tuning.status.code is Code.BUDGET else [f"the search did not converge: {tuning.status.message}"]
 
 
 def _on_bounds(found: Model) -> list[str]:

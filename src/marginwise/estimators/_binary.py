@@ -13,51 +13,13 @@ from scipy.special import log_expit, logsumexp
 
 from marginwise._summary import summary
 from marginwise.covariance import Sites
+from marginwise.ensemble import TunedModel
 from marginwise.estimators._calibration import Calibration
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
 from marginwise.likelihoods import Slack
-from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.tuning import Tuning
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One tuned model of a stack, as far as it can't be computed from the rest in a moment.
-
-    Attributes
-    ----------
-    weight, spread : float
-        Its weight in the stack, and the freedom that its length scales had.
-    tuning : Tuning
-        The search that found it.
-    tau, nu : arrays of shape (n,)
-        The sites of expectation propagation: with the kernel they are the posterior. Empty where it is of low rank.
-    log_evidence : float
-        ln Q(Y|X) by expectation propagation.
-    inducing, coefficients, gain : arrays of shape (m, d), (m,), (m, m), or None
-        Where the Gram matrix is of low rank, its inducing inputs, and what predictions need beside them.
-    """
-
-    weight: float
-    spread: float
-    tuning: Tuning
-    tau: Array
-    nu: Array
-    log_evidence: float
-    inducing: Array | None = None
-    coefficients: Array | None = None
-    gain: Array | None = None
-
-    def __repr__(self) -> str:
-        return summary(self, "weight", "spread", "log_evidence", "tuning")
-
-    @property
-    def hyperparameters(self) -> Model:
-        """The hyperparameters found."""
-        return self.tuning.hyperparameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +31,7 @@ class BinaryModel:
     X, y, sample_weight : arrays
         The training examples as the model sees them; where rows are many, those that it was tuned on.
     slack : Slack
-    members : tuple of Member
+    members : tuple of TunedModel
         Tuned models with their weights.
     support : array of int
         Support vectors of the SVM with the main member's hyperparameters, among all training examples.
@@ -89,7 +51,7 @@ class BinaryModel:
     y: Array
     sample_weight: Array
     slack: Slack
-    members: tuple[Member, ...]
+    members: tuple[TunedModel, ...]
     support: npt.NDArray[np.intp]
     dual_coef: Array
     held_out: Array
@@ -115,7 +77,7 @@ class BinaryModel:
         return max(len(self.X) if member.inducing is None else len(member.inducing) for member in self.members)
 
     @property
-    def main(self) -> Member:
+    def main(self) -> TunedModel:
         """The member with the largest weight."""
         return max(self.members, key=lambda member: member.weight)
 
@@ -138,7 +100,7 @@ class BinaryModel:
         """
         return np.array([self._relevance(*pair) for pair in zip(self.members, self.predictors, strict=True)])
 
-    def _relevance(self, member: Member, predictor: GaussianPredictor) -> Array:
+    def _relevance(self, member: TunedModel, predictor: GaussianPredictor) -> Array:
         points = predictor.points
         weights = self.sample_weight if member.inducing is None else np.ones(len(points))
         centre = weights @ points / weights.sum()
@@ -175,7 +137,7 @@ class BinaryModel:
     def _each(self, function: Callable[[GaussianPredictor], Any]) -> Array:
         return np.array([function(predictor) for predictor in self.predictors])
 
-    def _predictor(self, member: Member) -> GaussianPredictor:
+    def _predictor(self, member: TunedModel) -> GaussianPredictor:
         h = member.hyperparameters
         likelihood = self.slack.weighted(h.C, self.sample_weight)
         if member.inducing is not None and member.coefficients is not None and member.gain is not None:

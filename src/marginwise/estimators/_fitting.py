@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +13,21 @@ from threadpoolctl import threadpool_limits
 
 from marginwise._processes import leave_no_processes, outcomes
 from marginwise.criteria import Criterion
+from marginwise.ensemble import Ensemble, TunedModel, climb, settle, with_restarts
 from marginwise.estimators._advice import advice
-from marginwise.estimators._binary import BinaryModel, Member
+from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import ENOUGH, calibration
 from marginwise.estimators._scale import EXACT, POLISHING, Scale
 from marginwise.inference.ep_gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.likelihoods import as_slack
+from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
-from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Trace
-from marginwise.stacking import Component, Stack, climb, settle, shortened, with_restarts
+from marginwise.search.held_out import VALIDATION
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
-from marginwise.tuning import Tuning, tune
+from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -37,204 +37,187 @@ Mask = npt.NDArray[np.bool_]
 _FEW_ROWS = 1000
 
 
-_NONE: Array = np.empty(0)
-
-
 @dataclass(frozen=True, eq=False)
 class Recipe:
     """How a model is tuned.
 
     Attributes
     ----------
-    criterion, freedom, prior
+    criterion, freedom
         As in TunedSVC.
-    seed : int
-        Draws folds and random starts.
+    start : Model
+        Where searches begin: one length scale, the mean of the prior.
+    settings : SearchSettings
+        How they go on.
     aside : array of bool, shape (n,)
         Rows that searches do not see: their error stops them.
     svm_weights : array of shape (n,)
         Weights of the rows in the SVM, which has no probabilities that the importance of the classes could shift.
-    options : dict
-        Passed on to ``tune``.
     scale : Scale
-        The rank of Gram matrices where rows are many.
+        The rank of covariances where rows are many.
     """
 
     criterion: Criterion
     freedom: str | float
-    prior: Prior
-    seed: int
+    start: Model
+    settings: SearchSettings
     aside: Mask
     svm_weights: Array
-    options: dict[str, Any] = field(default_factory=dict)
     scale: Scale = EXACT
 
+    @property
+    def slack(self) -> Slack:
+        """That of the SVM."""
+        return as_slack(self.criterion.likelihood)
 
-def fit_all(
-    problems: Sequence[Problem], samples: Sequence[Problem], recipe: Recipe, n_jobs: int | None
-) -> list[BinaryModel]:
-    """Return the model of each problem, tuned on its sample, which may be the problem itself.
+
+class Rows(NamedTuple):
+    """The rows of a two-class problem: all, to train on, and a sample to tune on where all are too many."""
+
+    all: Problem
+    sample: Problem | None
+
+    @property
+    def seen(self) -> Array:
+        """The inputs that are in memory."""
+        return self.all.X if self.sample is None else self.sample.X
+
+
+def fit_all(problems: Sequence[Rows], recipe: Recipe, n_jobs: int | None) -> list[BinaryModel]:
+    """Return the model of each problem.
 
     With several problems, each is one job on one thread, whatever ``n_jobs``. Ctrl-C leaves no process behind.
     """
     with leave_no_processes(n_jobs):
-        return _fit_each(problems, samples, recipe, n_jobs)
-
-
-def _fit_each(
-    problems: Sequence[Problem], samples: Sequence[Problem], recipe: Recipe, n_jobs: int | None
-) -> list[BinaryModel]:
-    if len(problems) == 1:
-        with threadpool_limits(1 if problems[0].n < _FEW_ROWS else None, user_api="blas"):
-            return [_fit(problems[0], samples[0], recipe, n_jobs)]
-    pairs = zip(problems, samples, strict=True)
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    models = list(outcomes(parallel, [delayed(_fit_alone)(*pair, recipe) for pair in pairs]))
+        if len(problems) == 1:
+            with threadpool_limits(1 if problems[0].all.n < _FEW_ROWS else None, user_api="blas"):
+                return [_fit(problems[0], recipe, n_jobs)]
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        models = list(outcomes(parallel, [delayed(_fit_alone)(rows, recipe) for rows in problems]))
     # Jobs elsewhere return copies of the inputs, which are the same for all.
-    shared = problems[0].X if models[0].svm_points is None else samples[0].X
+    shared = problems[0].all.X if models[0].svm_points is None else problems[0].seen
     return [replace(model, X=shared) for model in models]
 
 
-def model_at(problem: Problem, sample: Problem, recipe: Recipe, hyperparameters: Model) -> BinaryModel:
+def model_at(rows: Rows, recipe: Recipe, hyperparameters: Model) -> BinaryModel:
     """Return the model with these hyperparameters alone, as if a search had ended there."""
     tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
-    return _assembled(problem, sample, recipe, Stack((Component(1.0, 0.0, tuning),), None))
+    return _assembled(rows, recipe, Ensemble((TunedModel(1.0, 0.0, tuning),), None))
 
 
-def _fit_alone(problem: Problem, sample: Problem, recipe: Recipe) -> BinaryModel:
+def _fit_alone(rows: Rows, recipe: Recipe) -> BinaryModel:
     with threadpool_limits(1, user_api="blas"):
-        return _fit(problem, sample, recipe, 1)
+        return _fit(rows, recipe, 1)
 
 
-def _fit(problem: Problem, sample: Problem, recipe: Recipe, n_jobs: int | None) -> BinaryModel:
+def _fit(rows: Rows, recipe: Recipe, n_jobs: int | None) -> BinaryModel:
     """Tune on the sample, or on the rows that are not set aside, and train on all."""
-    aside, options = recipe.aside, recipe.options
-    if not aside.any():
-        stack = _tuned(sample, recipe, n_jobs, options)
-        return _assembled(problem, sample, recipe, stack if sample is problem else Stack(stack.components, None))
+    recipe = replace(recipe, settings=replace(recipe.settings, n_jobs=n_jobs))
+    if recipe.aside.any():
+        return _fit_with_validation(rows, recipe)
+    ensemble = _tuned(rows.all if rows.sample is None else rows.sample, recipe)
+    return _assembled(rows, recipe, ensemble if rows.sample is None else replace(ensemble, held_out=None))
+
+
+def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel:
+    """Let the error on the rows set aside stop the searches, and train on all."""
+    aside, problem = recipe.aside, rows.all
     inside, outside = problem.subset(np.flatnonzero(~aside)), problem.subset(np.flatnonzero(aside))
-    tuning_rows = inside if sample is problem else sample
-    stopped = {**options, "validation": (outside.X, outside.y, outside.weights)}
-    stack = _tuned(tuning_rows, recipe, n_jobs, stopped)
-    if tuning_rows is not inside:
-        stack = Stack(stack.components, None)
+    stopped = replace(recipe, settings=replace(recipe.settings, held_out={VALIDATION: outside}))
+    ensemble = _tuned(inside if rows.sample is None else rows.sample, stopped)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
-    slack, scale = as_slack(recipe.criterion.likelihood), recipe.scale
+    seen = inside.X if rows.sample is None else rows.sample.X
     positive, own = np.zeros(outside.n), np.zeros(inside.n)
-    for component in stack.components:
-        posterior = scale.posterior(inside, tuning_rows.X, component.hyperparameters, slack)
-        positive += component.weight * posterior.predict_proba(outside.X)[:, 1]
-        own += component.weight * _leave_one_out(posterior)
+    for model in ensemble.models:
+        posterior = recipe.scale.posterior(inside, seen, model.hyperparameters, recipe.slack)
+        positive += model.weight * posterior.predict_proba(outside.X)[:, 1]
+        own += model.weight * _leave_one_out(posterior)
     held_out = np.empty(problem.n)
-    held_out[~aside] = own if stack.held_out is None else stack.held_out
+    from_folds = ensemble.held_out is not None and rows.sample is None
+    held_out[~aside] = ensemble.held_out if from_folds else own
     held_out[aside] = np.where(outside.y > 0, positive, 1.0 - positive)
-    return _assembled(problem, sample, recipe, Stack(stack.components, held_out))
+    return _assembled(rows, recipe, replace(ensemble, held_out=held_out))
 
 
-def _tuned(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
+def _tuned(problem: Problem, recipe: Recipe) -> Ensemble:
+    """Return the ensemble of models tuned on these rows."""
     with threadpool_limits(None if recipe.scale.rank is None else 1, user_api="blas"):
-        return _climbed(problem, recipe, n_jobs, options)
+        # k-means does not depend on a length scale that all inputs share.
+        small = recipe.scale.for_tuning(problem, recipe.start)
+        if recipe.freedom == "auto":
+            ensemble = climb(small, recipe.criterion, recipe.start, recipe.settings)
+        else:
+            spread = float(recipe.freedom)
+            ensemble = settle(small, recipe.criterion, recipe.start, recipe.settings, spread=spread)
+        if recipe.scale.rank is None:
+            return ensemble
+        return replace(ensemble, models=tuple(_polished(problem, recipe, model) for model in ensemble.models))
 
 
-def _climbed(problem: Problem, recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> Stack:
-    prior, criterion, seed = recipe.prior, recipe.criterion, recipe.seed
-    rows = problem
-    # k-means does not depend on a length scale that all inputs share.
-    problem = recipe.scale.for_tuning(rows, prior.mean(rows.X.shape[1], isotropic=True))
-    common = {"prior": prior, "seed": seed, "n_jobs": n_jobs, **options}
-    if recipe.freedom == "auto":
-        stack = climb(problem, criterion, **common)
-    else:
-        stack = settle(problem, criterion, spread=float(recipe.freedom), **common)
-    if recipe.scale.rank is None:
-        return stack
-    return replace(stack, components=tuple(_polished(rows, recipe, one, options) for one in stack.components))
-
-
-def _polished(rows: Problem, recipe: Recipe, component: Component, options: dict[str, Any]) -> Component:
+def _polished(rows: Problem, recipe: Recipe, model: TunedModel) -> TunedModel:
     """Search on from where the climb ended, with inducing inputs chosen for these hyperparameters.
 
     The climb is short where rows are many, for the exact Gram matrix's sake; here an evaluation costs little.
     """
-    start, spread = component.hyperparameters, component.spread
+    start = model.hyperparameters
     problem = recipe.scale.for_tuning(rows, start)
-    tuning = tune(
-        problem.X,
-        problem.y,
-        recipe.criterion,
-        prior=replace(recipe.prior, spread=spread) if spread > 0 else recipe.prior,
-        start=start,
-        isotropic=spread == 0,
-        sample_weight=problem.weights,
-        inducing=problem.inducing,
-        examples=problem.counted,
-        random_state=recipe.seed,
-        **shortened(options, POLISHING),
-    )
-    return replace(component, tuning=with_restarts(component.tuning, tuning))
+    settings = replace(recipe.settings.with_spread(model.spread).going_on(POLISHING), n_jobs=1)
+    tuning = tune_problem(problem, recipe.criterion, start, settings)
+    return replace(model, tuning=with_restarts(model.tuning, tuning))
 
 
-def _assembled(problem: Problem, sample: Problem, recipe: Recipe, stack: Stack) -> BinaryModel:
-    """Return the model of a stack: its posteriors' sites, its SVM, and advice."""
-    main = max(stack.components, key=lambda component: component.weight)
-    parts = [_trained(problem, sample.X, recipe, component, component is main) for component in stack.components]
+def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel:
+    """Return the trained models of an ensemble: their posteriors' sites, the SVM, and advice."""
+    problem = rows.all
+    parts = [_trained(rows, recipe, model, model is ensemble.main) for model in ensemble.models]
     solution, coefficients, points = next(part.svm for part in parts if part.svm is not None)
-    own = stack.held_out
+    own = ensemble.held_out
     if own is None:
-        own = np.sum([part.member.weight * part.leave_one_out for part in parts], axis=0)
+        own = np.sum([part.model.weight * part.leave_one_out for part in parts], axis=0)
     held_out = np.where(problem.y > 0, own, 1.0 - own)
     corrected = calibration(held_out, problem.y, problem.weights) if problem.n > ENOUGH else None
     # Sites belong to all rows; inducing inputs speak for themselves.
-    held = problem if points is None else sample
+    held = problem if points is None or rows.sample is None else rows.sample
     return BinaryModel(
         *(held.X, held.y, held.weights),
-        as_slack(recipe.criterion.likelihood),
-        tuple(part.member for part in parts),
+        recipe.slack,
+        tuple(part.model for part in parts),
         solution.support,
         coefficients,
         held_out if corrected is None else corrected.of_probability(held_out),
         advice(
-            [component.tuning for component in stack.components],
+            [model.tuning for model in ensemble.models],
             [*(part.status for part in parts), solution.status],
             recipe.criterion,
-            recipe.options.get("max_evaluations"),
+            recipe.settings.limits.max_evaluations,
         ),
         points,
         corrected,
     )
 
 
-class _Part(NamedTuple):
-    """What is kept of a trained component: no n×m matrix outlives its training."""
+class _Trained(NamedTuple):
+    """What is kept of the training of a model: no n×m matrix outlives it."""
 
-    member: Member
+    model: TunedModel
     status: Status
     leave_one_out: Array
     svm: tuple[Solution, Array, Array | None] | None  # with coefficients, and points other than support vectors
 
 
-def _trained(problem: Problem, rows: Array, recipe: Recipe, component: Component, with_svm: bool) -> _Part:
-    """Train a component on the problem, with inducing inputs from ``rows`` if any."""
-    h, slack = component.hyperparameters, as_slack(recipe.criterion.likelihood)
-    posterior = recipe.scale.posterior(problem, rows, h, slack)
-    part = _Part(_member(component, posterior), posterior.status, _leave_one_out(posterior), None)
+def _trained(rows: Rows, recipe: Recipe, model: TunedModel, with_svm: bool) -> _Trained:
+    """Train a model on all rows, with inducing inputs from those in memory if any."""
+    h = model.hyperparameters
+    posterior = recipe.scale.posterior(rows.all, rows.seen, h, recipe.slack)
+    trained = _Trained(model.trained(posterior), posterior.status, _leave_one_out(posterior), None)
     if not with_svm:
-        return part
+        return trained
     covariance = posterior.gaussian.prior
     weighted = replace(posterior.problem, weights=recipe.svm_weights)
-    solution = solve_problem(weighted, h, slack, covariance=covariance)
+    solution = solve_problem(weighted, h, recipe.slack, covariance=covariance)
     points, coefficients = covariance.expansion(weighted.y * solution.alpha)
     low_rank = posterior.problem.inducing is not None
-    return part._replace(svm=(solution, coefficients, points if low_rank else None))
-
-
-def _member(component: Component, posterior: GaussianPosterior) -> Member:
-    evidence = np.nan if posterior.log_evidence is None else posterior.log_evidence
-    parts = (component.weight, component.spread, component.tuning)
-    if posterior.problem.inducing is None:
-        return Member(*parts, *posterior.sites, evidence)
-    predictor = posterior.predictor
-    return Member(*parts, _NONE, _NONE, evidence, predictor.points, predictor.coefficients, predictor.gain)
+    return trained._replace(svm=(solution, coefficients, points if low_rank else None))
 
 
 def _leave_one_out(posterior: GaussianPosterior) -> Array:

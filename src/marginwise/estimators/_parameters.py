@@ -6,6 +6,9 @@ from numbers import Integral, Real
 from typing import Any
 
 from marginwise.errors import InvalidInputError, choose
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.kernels import Kernel
+from marginwise.model import Model
 from marginwise.priors import Prior
 
 
@@ -25,6 +28,17 @@ def check_parameters(estimator: Any) -> None:
         raise InvalidInputError("validation_fraction", fraction, "a number between 0 and 1, or None")
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
+
+
+def as_template(kernel: Any) -> Model:
+    """Return the form of the models to tune, with one length scale."""
+    if kernel == "rbf":
+        return Hyperparameters()
+    if not isinstance(kernel, Kernel):
+        raise InvalidInputError("kernel", kernel, '"rbf" or a kernel of marginwise.kernels')
+    if not kernel.is_isotropic:
+        raise InvalidInputError("kernel", kernel, "one length scale for all inputs: how they differ is tuned")
+    return Model(1.0, kernel)
 
 
 def _is(value: object, kind: type) -> bool:

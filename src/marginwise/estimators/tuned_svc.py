@@ -23,15 +23,18 @@ from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_inputs, check_dask_table, is_dask, scaled, scaling_of
-from marginwise.estimators._fitting import Recipe, fit_all, model_at
-from marginwise.estimators._parameters import check_parameters
+from marginwise.estimators._fitting import Recipe, Rows, fit_all, model_at
+from marginwise.estimators._parameters import as_template, check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.kernels import Kernel
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.search import Record, Run, Trace
+from marginwise.search import Limits, Record, Run, Trace, as_search
+from marginwise.tuning import SearchSettings
 
 Array = npt.NDArray[np.float64]
 
@@ -53,6 +56,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         length scale for all inputs), 0.3 and 1 while examples left out gain by it, and averages; give a number to
         save that time when you know whether few inputs matter. With more than 600 rows searches begin on a random part
         of them in either case.
+    kernel : "rbf" or Kernel, default="rbf"
+        The covariance of the latent function: "rbf" is the paper's, a Gaussian bell and a constant. A kernel of
+        ``marginwise.kernels``, or a sum of them, says what form to tune; its own values don't matter.
     criterion : str or Criterion, default="ep-loo"
         What is optimised; see ``marginwise.criterion_names()``. Touch it to compare criteria.
     slack : {"linear", "quadratic"} or None, default=None
@@ -97,7 +103,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     classes_ : array of shape (n_classes,)
     hyperparameters_ : Hyperparameters
         Of the component with the largest weight; ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for
-        inputs as the model sees them (standardised). For more than two classes these belong to the first class
+        inputs as the model sees them (standardised). For another kernel than "rbf" a ``Model``, of which ``C_`` and
+        ``kernel_`` are the parts. For more than two classes these belong to the first class
         against the rest; ``models_`` has all.
     feature_importances_ : array of shape (n_features,)
         How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
@@ -127,6 +134,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self,
         freedom: str | float = "auto",
         *,
+        kernel: str | Kernel = "rbf",
         criterion: Any = "ep-loo",
         slack: str | None = None,
         prior: Prior | None = None,
@@ -144,6 +152,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         random_state: Any = None,
     ) -> None:
         self.freedom = freedom
+        self.kernel = kernel
         self.criterion = criterion
         self.slack = slack
         self.prior = prior
@@ -185,39 +194,36 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.classes_ = table.classes
         self._importance = table.importance
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
-        problems = samples = _problems(inputs, table)
+        problems = [Rows(problem, None) for problem in _problems(inputs, table)]
         size = chosen_subset(self.subset, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             samples = _problems(self._scaling(drawn.X), drawn)
-        recipe = Recipe(
-            criterion,
-            self.freedom,
-            Prior() if self.prior is None else self.prior,
-            seed,
-            aside,
-            table.relative_weights,
-            {
-                "search": self.search,
-                "restarts": self.restarts,
-                "max_evaluations": self.max_evaluations,
-                "progress": self.progress,
-                "on_interrupt": "raise",
-            },
-            Scale(chosen_rank(self.rank, inputs), seed),
+            problems = [Rows(rows.all, sample) for rows, sample in zip(problems, samples, strict=True)]
+        prior = Prior() if self.prior is None else self.prior
+        settings = SearchSettings(
+            search=as_search(self.search),
+            prior=prior,
+            restarts=self.restarts,
+            seed=seed,
+            limits=Limits(self.max_evaluations, keep=False),
+            progress=self.progress,
         )
+        start = prior.mean_of(as_template(self.kernel), self.n_features_in_)
+        scale = Scale(chosen_rank(self.rank, inputs), seed)
+        recipe = Recipe(criterion, self.freedom, start, settings, aside, table.relative_weights, scale)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit of two classes that ended here would have, for callbacks that score it."""
             if len(problems) > 1:
                 return None
-            return {"models_": [model_at(problems[0], samples[0], recipe, record.hyperparameters)]}
+            return {"models_": [model_at(problems[0], recipe, record.hyperparameters)]}
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
-            watched = replace(recipe, options=recipe.options | {"callbacks": callbacks})
+            watched = replace(recipe, settings=replace(settings, callbacks=callbacks))
             # Callbacks belong to this process, and so do searches that call them.
-            self.models_ = fit_all(problems, samples, watched, 1 if callbacks else self.n_jobs)
+            self.models_ = fit_all(problems, watched, 1 if callbacks else self.n_jobs)
             self._describe(table.codes, table.weights)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
@@ -233,7 +239,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def _describe(self, codes: npt.NDArray[np.intp], weights: Array) -> None:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters
-        self.C_, self.k0_, self.koff_ = (getattr(self.hyperparameters_, name) for name in ("C", "k0", "koff"))
+        self.C_, self.kernel_ = self.hyperparameters_.C, self.hyperparameters_.kernel
+        if isinstance(self.hyperparameters_, Hyperparameters):
+            self.k0_, self.koff_ = self.hyperparameters_.k0, self.hyperparameters_.koff
         self.length_scales_ = self.hyperparameters_.kernel.lengths(self.n_features_in_)
         relevance = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
         self.feature_importances_ = relevance / relevance.sum()

@@ -24,7 +24,7 @@ from marginwise.inference.sampler import Target
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.status import CONVERGED, Status
+from marginwise.status import CONVERGED, Code, Status
 
 Array = npt.NDArray[np.float64]
 
@@ -33,9 +33,6 @@ _N_CHAINS, _N_CHAINS_SMALL, _SMALL = 64, 128, 250
 
 #: Steps of the paper's chain that are summed into one cell for the length scales.
 _HMC_BLOCK = 200
-
-#: How the message begins when sampling went well and was only too short.
-IMPRECISE = "the evidence gradient is less precise than asked for"
 
 #: With fewer draws than this that violate a margin, the spread of the gradient's summands says nothing: most are 0.
 _MIN_VIOLATING = 30
@@ -182,5 +179,10 @@ def _status(collection: Collection) -> Status:
         )
     if not collection.precise:
         steps, norm = len(collection.acceptance), float(np.linalg.norm(error))
-        return Status(False, f"{IMPRECISE}: its standard error was still {norm:.1e} in norm after {steps} steps")
+        return Status(
+            False,
+            "the evidence gradient is less precise than asked for: its standard error was still "
+            f"{norm:.1e} in norm after {steps} steps",
+            Code.IMPRECISE,
+        )
     return CONVERGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective
 from marginwise.search.registry import choose_search, require_suitable
 from marginwise.search.trace import Record, Trace
-from marginwise.status import Status
+from marginwise.status import Code, Status
 
 Vector = npt.NDArray[np.float64]
 
@@ -49,9 +49,9 @@ class Limits:
     def reached(self, evaluations: int, seconds: float) -> Status | None:
         """Return which limit has been reached, if any."""
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:
-            return Status(False, f"the budget of {self.max_evaluations} evaluations is used up")
+            return Status(False, f"the budget of {self.max_evaluations} evaluations is used up", Code.BUDGET)
         if self.max_seconds is not None and seconds >= self.max_seconds:
-            return Status(False, f"the budget of {self.max_seconds:g} seconds is used up")
+            return Status(False, f"the budget of {self.max_seconds:g} seconds is used up", Code.BUDGET)
         return INTERRUPTED if self.stop is not None and self.stop() else None
 
 
@@ -89,10 +89,10 @@ class Run:
     @property
     def was_interrupted(self) -> bool:
         """Whether Ctrl-C ended it."""
-        return self.status.message.startswith(INTERRUPTED.message)
+        return self.status.code is Code.INTERRUPTED
 
 
-INTERRUPTED = Status(False, "interrupted; this is the best so far")
+INTERRUPTED = Status(False, "interrupted; this is the best so far", Code.INTERRUPTED)
 
 
 def drive(
@@ -167,7 +167,7 @@ class _Loop:
         if best is None:
             return Run(start, np.nan, np.nan, self.trace, status, start, {})
         remarks = [status.message, *self._failures(), *self._bounds_met(best.point.position)]
-        status = Status(status.ok, "; ".join(remarks))
+        status = replace(status, message="; ".join(remarks))
         return Run(best.hyperparameters, best.point.value, best.point.score, self.trace, status, start, best.errors)
 
     def _ended(self, answers: Sequence[bool | None]) -> Status | None:
@@ -177,7 +177,7 @@ class _Loop:
         ended = self.search.terminate(self.state)
         if ended is None and self.held_out is not None:
             ended = self.held_out.ended(self.trace)
-        return Status(True, "stopped by a callback") if ended is None and any(answers) else ended
+        return Status(True, "stopped by a callback", Code.STOPPED) if ended is None and any(answers) else ended
 
     def _look(self) -> None:
         """Evaluate the next position."""

@@ -11,7 +11,7 @@ from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.trace import Trace
-from marginwise.status import Status
+from marginwise.status import Code, Status
 from marginwise.svm import solve_problem, svm_covariance
 
 #: The name of the set that stops a search; errors on all others are recorded only.
@@ -66,7 +66,7 @@ class HeldOut:
         since = len(errors) - 1 - int(np.argmin(errors))
         if since < self.patience:
             return None
-        return Status(True, f"stopped early: the validation error has not fallen for {since} moves")
+        return Status(True, f"stopped early: the validation error has not fallen for {since} moves", Code.STOPPED)
 
 
 def _error(held: Problem, latent: npt.NDArray[np.float64]) -> float:

@@ -124,7 +124,7 @@ def best_run(runs: Sequence[Run], by: str | None = None) -> Run:
 def overall_status(runs: Sequence[Run], best: Run) -> Status:
     """Return how the best run ended, unless Ctrl-C kept others from coming as far."""
     if any(run.was_interrupted for run in runs) and not best.was_interrupted:
-        return Status(False, f"{INTERRUPTED.message}; the best search had {best.status.message}")
+        return replace(INTERRUPTED, message=f"{INTERRUPTED.message}; the best search had {best.status.message}")
     return best.status
 
 

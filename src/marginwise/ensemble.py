@@ -27,13 +27,13 @@ from marginwise._summary import summary
 from marginwise.criteria import Criterion
 from marginwise.examples import deal
 from marginwise.inference.api import site_posterior
+from marginwise.inference.prediction import GaussianPosterior
 from marginwise.model import Model
-from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import QuasiNewton, Search
 from marginwise.search.progress import counter
 from marginwise.search.quasi_newton import Pairs, pairs_of
-from marginwise.tuning import Tuning, tune
+from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -63,38 +63,76 @@ _FOLDS, _PROBES = 4, 2
 #: where rows are many, because each costs more and the search begins nearer to its end.
 _FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
 
+_NONE: Array = np.empty(0)
+
 
 @dataclass(frozen=True, eq=False)
-class Component:
-    """A tuned model in the stack: its weight, the freedom of its length scales, and the search that found it."""
+class TunedModel:
+    """A tuned model of an ensemble, and once it is trained what predictions need.
+
+    Attributes
+    ----------
+    weight, spread : float
+        Its weight in the ensemble, and the freedom that its length scales had.
+    tuning : Tuning
+        The search that found it.
+    tau, nu : arrays of shape (n,)
+        The sites of expectation propagation: with the kernel they are the posterior. Empty where it is of low rank.
+    log_evidence : float
+        ln Q(Y|X) by expectation propagation.
+    inducing, coefficients, gain : arrays of shape (m, d), (m,), (m, m), or None
+        Where the covariance is of low rank, its inducing inputs, and what predictions need beside them.
+    """
 
     weight: float
     spread: float
     tuning: Tuning
+    tau: Array = _NONE
+    nu: Array = _NONE
+    log_evidence: float = np.nan
+    inducing: Array | None = None
+    coefficients: Array | None = None
+    gain: Array | None = None
 
     @property
     def hyperparameters(self) -> Model:
         """The hyperparameters found."""
         return self.tuning.hyperparameters
 
+    def trained(self, posterior: GaussianPosterior) -> TunedModel:
+        """Return the model with what predictions need of its posterior."""
+        evidence = np.nan if posterior.log_evidence is None else posterior.log_evidence
+        if posterior.problem.inducing is None:
+            return replace(self, tau=posterior.sites.tau, nu=posterior.sites.nu, log_evidence=evidence)
+        p = posterior.predictor
+        return replace(self, log_evidence=evidence, inducing=p.points, coefficients=p.coefficients, gain=p.gain)
+
+    def __repr__(self) -> str:
+        return summary(self, "weight", "spread", "hyperparameters", "log_evidence", "inducing")
+
 
 @dataclass(frozen=True, eq=False)
-class Stack:
+class Ensemble:
     """Tuned models with weights that sum to 1.
 
-    ``held_out`` is the stack's probability for the label of each example, from folds without it; None if there were
+    ``held_out`` is the ensemble's probability for the label of each example, from folds without it; None if there were
     no folds.
     """
 
-    components: tuple[Component, ...]
+    models: tuple[TunedModel, ...]
     held_out: Array | None
 
     __repr__ = summary
 
+    @property
+    def main(self) -> TunedModel:
+        """The model with the largest weight."""
+        return max(self.models, key=lambda model: model.weight)
+
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
-    """A fold: the probabilities of its labels, the hyperparameters that they are from, and the search's curvature."""
+class _Fold:
+    """What a fold says: the probabilities of its labels, the hyperparameters behind them, and the curvature there."""
 
     probability: Array
     hyperparameters: Model
@@ -104,52 +142,53 @@ class _Judged:
 def climb(
     problem: Problem,
     criterion: Criterion,
+    start: Model,
+    settings: SearchSettings,
     *,
-    prior: Prior,
     spreads: Sequence[float] = SPREADS,
     n_folds: int = _FOLDS,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    **options: Any,
-) -> Stack:
-    """Tune with one length scale, then with as much freedom as the folds gain by; stack the rungs."""
-    part, shared = _begin(problem, criterion, prior, seed, n_jobs, options)
-    n_folds = min(n_folds, _rarer_label(problem))
-    begun = _judged(criterion, shared)
-    found = [[begun] * n_folds]
+) -> Ensemble:
+    """Tune with one length scale, then with as much freedom as the folds gain by; combine the rungs.
 
-    def last(weight: float, spread: float, judged: list[_Judged]) -> Component:
+    ``start`` has one length scale.
+    """
+    shared = _begin(problem, criterion, start, settings)
+    many = problem.n > _FIRST_ROWS
+    n_folds = min(n_folds, _rarer_label(problem))
+    found = [[_begun(criterion, shared)] * max(1, n_folds)]
+
+    def last(weight: float, spread: float, folds: list[_Fold]) -> TunedModel:
         """Search on all examples, unless that was done or is for a rung that is not the main one."""
-        done = spread == 0 and (part is problem or weight < 0.5)
-        tuning = shared if done else _last_search(problem, criterion, prior, spread, judged, options)
-        return Component(weight, spread, tuning if spread > 0 else with_restarts(shared, tuning))
+        done = spread == 0 and (not many or weight < 0.5)
+        tuning = shared if done else _last_search(problem, criterion, spread, folds, settings)
+        return TunedModel(weight, spread, tuning if spread > 0 else with_restarts(shared, tuning))
 
     if n_folds < 2:
-        return Stack((last(1.0, 0.0, [begun]),), None)
-    folds = _Folds.draw(problem, n_folds, np.random.default_rng(seed))
-    many = part is not problem
-    order = tuple(spreads)[:: -1 if many else 1] if problem.X.shape[1] > 1 else ()
+        return Ensemble((last(1.0, 0.0, found[0]),), None)
+    dealt = _Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
+    order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
     rungs, columns = [0.0], []
-    asked = {name: options[name] for name in ("search", "max_evaluations") if name in options}
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    # No held-out sets, callbacks or bars: these are for the searches that the user sees.
+    inside = SearchSettings(settings.search, settings.prior, limits=settings.limits, progress=False)
+    parallel = Parallel(n_jobs=settings.n_jobs, return_as="generator")
     with parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
 
-        def judge(numbers: range, starts: list[_Judged], under: Prior | None) -> list[_Judged]:
-            jobs = [delayed(_fold)(*folds.parts(k, seed), criterion, under, starts[k], asked) for k in numbers]
+        def judge(numbers: range, starts: list[_Fold], under: SearchSettings | None) -> list[_Fold]:
+            jobs = [delayed(_judge)(*dealt.parts(k, settings.seed), criterion, starts[k], under) for k in numbers]
             results = list(outcomes(parallel, jobs))
             count(len(numbers))
             return results
 
         columns.append(_column(judge(range(n_folds), found[0], None)))
         for spread in order:
-            under = replace(prior, spread=spread)
+            under = inside.with_spread(spread)
             judged = judge(range(_PROBES), found[-1], under)
-            gained = folds.gain(judged, columns[-1]) > 0.0
+            gained = dealt.gain(judged, columns[-1]) > 0.0
             if gained:
                 mean = replace(judged[0], hyperparameters=_mean(judged))
                 others = ([mean] * n_folds, None) if many else (found[-1], under)
                 judged += judge(range(_PROBES, n_folds), *others)
-                gained = folds.gain(judged, columns[-1]) > 0.0
+                gained = dealt.gain(judged, columns[-1]) > 0.0
             if gained:
                 rungs.append(spread)
                 found.append(judged)
@@ -157,44 +196,32 @@ def climb(
             if gained == many:  # up while it helps, or down until it does
                 break
     table = np.column_stack(columns)
-    weights = stacking_weights(table, folds.weights)
+    weights = stacking_weights(table, dealt.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
-    components = tuple(
-        last(float(weight), spread, judged)
-        for spread, weight, judged in zip(rungs, weights, found, strict=True)
+    models = tuple(
+        last(float(weight), spread, folds)
+        for spread, weight, folds in zip(rungs, weights, found, strict=True)
         if weight > 0
     )
-    return Stack(components, folds.average(table @ weights))
+    return Ensemble(models, dealt.average(table @ weights))
 
 
 def settle(
-    problem: Problem,
-    criterion: Criterion,
-    *,
-    prior: Prior,
-    spread: float,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    **options: Any,
-) -> Stack:
+    problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings, *, spread: float
+) -> Ensemble:
     """Tune with the freedom that is given, begun with one length scale as a climb is; with one input there is none."""
-    part, shared = _begin(problem, criterion, prior, seed, n_jobs, options)
-    spread = spread if problem.X.shape[1] > 1 else 0.0
-    tuning = shared
+    tuning = _begin(problem, criterion, start, settings)
+    spread = spread if _has_freedom(problem, start) else 0.0
     if spread > 0:
-        free = {"start": shared.hyperparameters, "isotropic": False, "random_state": seed, "n_jobs": n_jobs}
-        tuning = _tune(part, criterion, prior=replace(prior, spread=spread), **{**options, **free, "restarts": 0})
-    if part is not problem:
-        last = _last_search(problem, criterion, prior, spread, [_judged(criterion, tuning)], options)
+        free = tuning.hyperparameters.as_ard(problem.X.shape[1])
+        tuning = tune_problem(
+            _first_part(problem, settings), criterion, free, replace(settings.with_spread(spread), restarts=0)
+        )
+    if problem.n > _FIRST_ROWS:
+        last = _last_search(problem, criterion, spread, [_begun(criterion, tuning)], settings)
         tuning = with_restarts(tuning, last)
-    return Stack((Component(1.0, spread, tuning),), None)
-
-
-def shortened(options: dict[str, Any], evaluations: int) -> dict[str, Any]:
-    """Return the options of a search that goes on from another: so many evaluations, but no more than asked for."""
-    budget = options.get("max_evaluations")
-    return {**options, "restarts": 0, "max_evaluations": evaluations if budget is None else min(budget, evaluations)}
+    return Ensemble((TunedModel(1.0, spread, tuning),), None)
 
 
 def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
@@ -219,7 +246,7 @@ def stacking_weights(probabilities: Array, example_weights: Array, *, n_iteratio
 
 
 @dataclass(frozen=True, eq=False)
-class _Folds:
+class _Dealt:
     """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table.
 
     ``dealt`` is how many examples of each row are in each fold.
@@ -229,7 +256,7 @@ class _Folds:
     dealt: Array
 
     @classmethod
-    def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Folds:
+    def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Dealt:
         return cls(problem, deal(problem.y, problem.counted, n_folds, rng))
 
     @cached_property
@@ -251,7 +278,7 @@ class _Folds:
         inside = replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
         return _part(inside, _FOLD_ROWS, np.random.default_rng([seed, k])), self.problem.subset(self.rows[k])
 
-    def gain(self, first: list[_Judged], before: Array) -> float:
+    def gain(self, first: list[_Fold], before: Array) -> float:
         """Return by how much the log-probability of the first folds is above that of another column."""
         column = _column(first)
         logs = np.log(np.maximum(column, _TINY)) - np.log(np.maximum(before[: len(column)], _TINY))
@@ -262,67 +289,49 @@ class _Folds:
         return np.bincount(np.concatenate(self.rows), self.weights * column) / self.problem.weights
 
 
-def _begin(
-    problem: Problem, criterion: Criterion, prior: Prior, seed: int, n_jobs: int | None, options: dict[str, Any]
-) -> tuple[Problem, Tuning]:
-    """Return the rows that searches begin on, all if they are few, and the tuning with one length scale there."""
-    part = _part(problem, _FIRST_ROWS, np.random.default_rng([seed, _FOLDS]))
-    return part, _tune(part, criterion, prior=prior, isotropic=True, n_jobs=n_jobs, random_state=seed, **options)
+def _begin(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
+    """Return the tuning with one length scale, on some of the rows where they are many."""
+    return tune_problem(_first_part(problem, settings), criterion, start, settings)
 
 
-def _tune(problem: Problem, criterion: Criterion, **options: Any) -> Tuning:
-    options |= {"sample_weight": problem.weights, "inducing": problem.inducing, "examples": problem.counted}
-    return tune(problem.X, problem.y, criterion, **options)
+def _first_part(problem: Problem, settings: SearchSettings) -> Problem:
+    """Return the rows that searches begin on, all if they are few."""
+    return _part(problem, _FIRST_ROWS, np.random.default_rng([settings.seed, _FOLDS]))
 
 
-def _fold(
-    inside: Problem,
-    outside: Problem,
-    criterion: Criterion,
-    prior: Prior | None,
-    start: _Judged,
-    asked: dict[str, Any],
-) -> _Judged:
-    """Search on the examples that stay in, unless there is no prior, and look at the labels of the others.
+def _judge(
+    inside: Problem, outside: Problem, criterion: Criterion, start: _Fold, settings: SearchSettings | None
+) -> _Fold:
+    """Search on the examples that stay in, unless there are no settings, and look at the labels of the others.
 
     On one thread, so that the digits do not depend on the number of processes beside it.
     """
-    hyperparameters, learnt = start.hyperparameters, start.learnt
+    model, learnt = start.hyperparameters, start.learnt
     with threadpool_limits(1, user_api="blas"):
-        if prior is not None:
-            options = shortened(asked, _FOLD_EVALUATIONS[inside.n > _FIRST_ROWS])
-            options["search"] = _going_on(asked, () if hyperparameters.is_isotropic else learnt)
-            options |= {"start": hyperparameters, "isotropic": False, "random_state": 0, "progress": False}
-            options["on_interrupt"] = "raise"
-            tuning = _tune(inside, criterion, prior=prior, **options)
-            hyperparameters, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
-        posterior = site_posterior(inside, hyperparameters, criterion.likelihood, with_gradient=False)
+        if settings is not None:
+            settings = settings.going_on(_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS])
+            settings = replace(settings, search=_with_curvature(settings.search, () if model.is_isotropic else learnt))
+            tuning = tune_problem(inside, criterion, model.as_ard(inside.X.shape[1]), settings)
+            model, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
+        posterior = site_posterior(inside, model, criterion.likelihood, with_gradient=False)
         probability = posterior.predict_proba(outside.X)
-    return _Judged(probability[np.arange(outside.n), (outside.y > 0).astype(int)], hyperparameters, learnt)
+    return _Fold(probability[np.arange(outside.n), (outside.y > 0).astype(int)], model, learnt)
 
 
 def _last_search(
-    problem: Problem,
-    criterion: Criterion,
-    prior: Prior,
-    spread: float,
-    judged: list[_Judged],
-    options: dict[str, Any],
+    problem: Problem, criterion: Criterion, spread: float, folds: list[_Fold], settings: SearchSettings
 ) -> Tuning:
     """Search on all examples from the mean of what was found on parts of them."""
-    near = (
-        spread == 0 or len(judged) > 1
-    )  # what one part says of many length scales is not as near as a mean of several
-    options = shortened(options, _LAST_EVALUATIONS[near and problem.n > _FIRST_ROWS])
-    options["search"] = _going_on(options, judged[0].learnt)
-    under = replace(prior, spread=spread) if spread > 0 else prior
-    start = {"start": _mean(judged), "isotropic": spread == 0, "random_state": 0}
-    return _tune(problem, criterion, prior=under, **start, **options)
+    # What one part says of many length scales is not as near as a mean of several.
+    near = spread == 0 or len(folds) > 1
+    settings = settings.with_spread(spread).going_on(_LAST_EVALUATIONS[near and problem.n > _FIRST_ROWS])
+    search = _with_curvature(settings.search, folds[0].learnt)
+    return tune_problem(problem, criterion, _mean(folds), replace(settings, search=search, seed=0, n_jobs=1))
 
 
-def _judged(criterion: Criterion, tuning: Tuning) -> _Judged:
-    """Return what a search found, before it is judged."""
-    return _Judged(np.empty(0), tuning.hyperparameters, _learnt(criterion, tuning))
+def _begun(criterion: Criterion, tuning: Tuning) -> _Fold:
+    """Return what a search found, before folds say anything."""
+    return _Fold(_NONE, tuning.hyperparameters, _learnt(criterion, tuning))
 
 
 def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
@@ -332,20 +341,20 @@ def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
     return pairs_of(path) if known else ()
 
 
-def _going_on(asked: dict[str, Any], learnt: Pairs) -> Search[Any] | str:
+def _with_curvature(search: Search[Any] | None, learnt: Pairs) -> Search[Any] | None:
     """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
-    search: Search[Any] | str = asked.get("search", "auto")
-    if learnt and search in ("auto", QuasiNewton.name):
+    if search is None and learnt:
         return QuasiNewton(learnt=learnt)
     return replace(search, learnt=learnt) if isinstance(search, QuasiNewton) else search
 
 
-def _column(judged: list[_Judged]) -> Array:
-    return np.concatenate([fold.probability for fold in judged])
+def _column(folds: list[_Fold]) -> Array:
+    return np.concatenate([fold.probability for fold in folds])
 
 
-def _mean(judged: list[_Judged]) -> Model:
-    return judged[0].hyperparameters.with_vector(np.mean([fold.hyperparameters.to_vector() for fold in judged], axis=0))
+def _mean(folds: list[_Fold]) -> Model:
+    logs = np.mean([fold.hyperparameters.to_vector() for fold in folds], axis=0)
+    return folds[0].hyperparameters.with_vector(logs)
 
 
 def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
@@ -363,3 +372,8 @@ def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
 def _rarer_label(problem: Problem) -> int:
     """Return how often the rarer label can be dealt out."""
     return int(min(problem.counted[problem.y > 0].sum(), problem.counted[problem.y < 0].sum()))
+
+
+def _has_freedom(problem: Problem, start: Model) -> bool:
+    """Say whether inputs could have length scales of their own."""
+    return problem.X.shape[1] > 1 and bool(start.groups)

@@ -116,7 +116,7 @@ def test_byte_order_marks_tell_the_encoding(file: Path, encoding: str) -> None:
 def test_byte_order_marks_are_no_part_of_a_name(file: Path, said: str) -> None:
     file.write_bytes("\ufeffa,y\n1,u\n2,v\n".encode("utf-16-le"))
     assert load_table(file, encoding=said).feature_names == ("a",)
-    with pytest.raises(InvalidInputError, match="encoding is 'cp1252'; expected utf-16, because .* byte order mark"):
+    with pytest.raises(InvalidInputError, match=r"encoding is 'cp1252'; expected utf-16, because .* byte order mark"):
         load_table(file, encoding="cp1252")
 
 

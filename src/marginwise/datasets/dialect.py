@@ -83,8 +83,8 @@ def _decode(path: Path, content: bytes, encoding: str | None) -> str:
         text = content.decode(used).removeprefix("\ufeff")
     except LookupError:
         raise InvalidInputError("encoding", encoding, "a name that Python knows, such as utf-8 or cp1252") from None
-    except UnicodeDecodeError as error:
-        raise _other_encoding(path, content, encoding, used, error.start) from None
+    except UnicodeError as error:  # most know where
+        raise _other_encoding(path, content, encoding, used, getattr(error, "start", 0)) from None
     if "\0" in text:  # no text holds it, and NumPy's strings cannot
         raise _other_encoding(path, content, encoding, used, content.find(b"\0"))
     return text

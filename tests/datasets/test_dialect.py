@@ -105,6 +105,11 @@ def test_a_first_row_that_may_be_both_is_asked_for(file: Path, text: str) -> Non
     assert len(load_table(file, header=False).y) == text.count("\n")
 
 
+def test_a_single_row_of_numbers_is_data(file: Path) -> None:
+    file.write_text("1,2,3,4\n")
+    assert load_table(file).X.tolist() == [[1, 2, 3]]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_byte_order_marks_tell_the_encoding(file: Path, encoding: str) -> None:
     file.write_bytes("größe,y\n1,süß\n2,sauer\n".encode(encoding))

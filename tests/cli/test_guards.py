@@ -69,7 +69,7 @@ def test_tables_that_are_refused(run, tmp_path: Path, command: str, columns: dic
     [
         (
             {"ill": lambda i: "once" if i == 7 else "no" if i % 2 else "yes"},
-            "class 'once' of 'ill' has one row only, too few to learn from: add rows, join it, or drop it",
+            "class 'once' of 'ill' has one row only, too few to learn from: add rows, or leave it out",
         ),
         (
             {"number": lambda i: 3 * i + 1},

@@ -105,11 +105,24 @@ def test_a_first_row_that_may_be_both_is_asked_for(file: Path, text: str) -> Non
     assert len(load_table(file, header=False).y) == text.count("\n")
 
 
+def test_a_single_row_of_numbers_is_data(file: Path) -> None:
+    file.write_text("1,2,3,4\n")
+    assert load_table(file).X.tolist() == [[1, 2, 3]]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_byte_order_marks_tell_the_encoding(file: Path, encoding: str) -> None:
     file.write_bytes("größe,y\n1,süß\n2,sauer\n".encode(encoding))
     table = load_table(file)
     assert (table.feature_names, table.y.tolist()) == (("größe",), ["süß", "sauer"])
+
+
+@pytest.mark.parametrize("said", ["UTF-16", "utf-16-le"])
+def test_byte_order_marks_are_no_part_of_a_name(file: Path, said: str) -> None:
+    file.write_bytes("\ufeffa,y\n1,u\n2,v\n".encode("utf-16-le"))
+    assert load_table(file, encoding=said).feature_names == ("a",)
+    with pytest.raises(InvalidInputError, match=r"encoding is 'cp1252'; expected utf-16, because .* byte order mark"):
+        load_table(file, encoding="cp1252")
 
 
 def test_bytes_that_are_not_utf8_are_asked_for_and_shown(file: Path) -> None:
@@ -137,9 +150,10 @@ def test_decimal_commas_are_recognised(file: Path, delimiter: str) -> None:
     assert table.y.tolist() == [1.0, 0.0, 1.0]
 
 
-def test_quoted_decimal_commas_are_recognised(file: Path) -> None:
+def test_quoted_commas_beside_commas_are_asked_for(file: Path) -> None:
     file.write_text('a,y\n"1,5",0\n"2,25",1\n')
-    assert load_table(file).X.tolist() == [[1.5], [2.25]]
+    assert "numbers written like '1,5'" in asked("decimal", file)
+    assert load_table(file, decimal=",").X.tolist() == [[1.5], [2.25]]
 
 
 def test_blanks_part_decimal_commas_that_are_said(file: Path) -> None:
@@ -163,7 +177,7 @@ def test_commas_in_one_column_and_points_in_another_are_asked_for(file: Path) ->
 @pytest.mark.parametrize("decimal", [".", ","])
 def test_numbers_with_the_other_sign_are_no_categories(file: Path, decimal: str) -> None:
     file.write_text("a;b;y\n1,5;2.5;0\n2,5;3.5;1\n")
-    with pytest.raises(InvalidInputError, match=f"the decimal sign '{decimal}'.*say which sign it is"):
+    with pytest.raises(InvalidInputError, match=f"the decimal sign '{decimal}'.*name the sign"):
         load_table(file, decimal=decimal)
 
 

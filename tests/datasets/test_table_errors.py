@@ -62,11 +62,14 @@ def test_content_that_is_no_table(file: Path, content: bytes, part: str) -> None
     assert part in error_of(file)
 
 
-def test_too_many_categories_show_the_words_that_spoil_a_column_of_numbers(file: Path) -> None:
+def test_words_that_spoil_a_column_of_numbers_are_shown(file: Path) -> None:
     file.write_text("a,y\n" + "".join(f"{i},0\n" for i in range(150)) + "12kg,1\n")
-    message = error_of(file)
-    assert "'a' has 151, with words in row 152 column 'a'" in message
-    assert "drop it if it is an identifier" in message
+    assert "'a' has 151; mend the words among its numbers, in row 152 column 'a'" in error_of(file)
+
+
+def test_too_many_words_are_to_be_dropped(file: Path) -> None:
+    file.write_text("a,y\n" + "".join(f"k{i},0\n" for i in range(150)) + "12,1\n")
+    assert "'a' has 151; drop it if it is an identifier, a date or free text" in error_of(file)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def _rare_classes(table: Table) -> Iterator[str]:
     rare = [_shown(label) for label in labels[counts == 1]]
     if rare:
         which = f"class {rare[0]}" if len(rare) == 1 else f"each of the classes {some(rare)}"
-        yield f"{which} of {table.target_name!r} has one row only, too few to learn from: add rows, join it, or drop it"
+        yield f"{which} of {table.target_name!r} has one row only, too few to learn from: add rows, or leave it out"
 
 
 def _many_numbers(table: Table) -> Iterator[str]:

@@ -29,7 +29,7 @@ _SAMPLE = 50
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
@@ -57,11 +57,12 @@ class Dialect:
 def read_text(path: Path, content: bytes, said: Dialect, names: Collection[str]) -> Grid:
     """Return the cells of delimited text; ``names`` are some that a header would hold, if there is one."""
     text = _decode(path, content, said.encoding)
-    rows, lines = _rows(path, text, said.delimiter or _recognise_delimiter(text, said.decimal))
+    delimiter = said.delimiter or _recognise_delimiter(text, said.decimal)
+    rows, lines = _rows(path, text, delimiter)
     if not rows:
         raise wrong_file(path, "a table with a header and at least one row, but it is empty")
     _require_equal_widths(path, rows, lines)
-    decimal = said.decimal or _recognise_decimal(path, rows)
+    decimal = said.decimal or _recognise_decimal(path, rows, delimiter)
     has_header = recognise_header(path, rows, decimal, names) if said.header is None else said.header
     header = tuple(cell or f"x{j}" for j, cell in enumerate(rows[0], 1)) if has_header else None
     if header is not None:
@@ -74,13 +75,16 @@ def read_text(path: Path, content: bytes, said: Dialect, names: Collection[str])
 
 
 def _decode(path: Path, content: bytes, encoding: str | None) -> str:
-    used = encoding or next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    marked = next((name for mark, name in _MARKS if content.startswith(mark)), None)
+    used = encoding or marked or "utf-8"
     try:
-        text = content.decode("utf-8-sig" if used.casefold() in ("utf-8", "utf8") else used)
+        if marked and not codecs.lookup(used).name.startswith(marked):
+            raise InvalidInputError("encoding", encoding, f"{marked}, because {path} begins with its byte order mark")
+        text = content.decode(used).removeprefix("\ufeff")
     except LookupError:
         raise InvalidInputError("encoding", encoding, "a name that Python knows, such as utf-8 or cp1252") from None
-    except UnicodeDecodeError as error:
-        raise _other_encoding(path, content, encoding, used, error.start) from None
+    except UnicodeError as error:  # most know where
+        raise _other_encoding(path, content, encoding, used, getattr(error, "start", 0)) from None
     if "\0" in text:  # no text holds it, and NumPy's strings cannot
         raise _other_encoding(path, content, encoding, used, content.find(b"\0"))
     return text
@@ -91,7 +95,7 @@ def _other_encoding(path: Path, content: bytes, said: str | None, used: str, wro
     line = content.count(b"\n", 0, wrong) + 1
     if said is not None:
         return InvalidInputError("encoding", said, f"that of {path}, but line {line} holds other bytes")
-    trouble = f"{path} is not {used.upper().removesuffix('-SIG')}: line {line} holds other bytes"
+    trouble = f"{path} is not {used.upper()}: line {line} holds other bytes"
     if content[wrong] == 0:
         return InvalidInputError("encoding", None, f"its name, if it is a table at all, because {trouble}")
     word = _word_around(content, wrong).decode("cp1252", "replace")
@@ -150,13 +154,16 @@ def _recognise_delimiter(text: str, decimal: str | None) -> str:
     return max(candidates, key=first.count)
 
 
-def _recognise_decimal(path: Path, rows: Sequence[Sequence[str]]) -> str:
-    """Return the comma if numbers are written with it, none with a point, and it cannot part thousands everywhere."""
+def _recognise_decimal(path: Path, rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    """Return the comma if numbers are written with it, none with a point, and it cannot part thousands everywhere.
+
+    Where commas part the cells, a quoted one may as well part a list or thousands.
+    """
     commas = list(_fractions(rows, ","))
     if not commas:
         return "."
     points = list(_fractions(rows, "."))
-    if not points and not all(_MAY_BE_THOUSANDS.fullmatch(cell) for cell in commas):
+    if delimiter != "," and not points and not all(_MAY_BE_THOUSANDS.fullmatch(cell) for cell in commas):
         return ","
     written = some(map(repr, [commas[0], *points[:1]]))
     raise InvalidInputError("decimal", None, f"'.' or ',', because {path} has numbers written like {written}")

@@ -84,16 +84,22 @@ def _levels(grid: Grid, j: int) -> tuple[str, ...]:
         raise wrong_file(
             grid.path,
             f"numbers with the decimal sign {grid.decimal!r} and nothing between thousands, but column {name!r} has "
-            f"values like {levels[0]!r}; say which sign it is (decimal), or mend or drop the column",
+            f"values like {levels[0]!r}; name the sign if it is another (decimal), or mend or drop the column",
         )
     if len(levels) > MOST_CATEGORIES:
         raise wrong_file(
             grid.path,
-            f"at most {MOST_CATEGORIES} categories in a column, but {name!r} has {len(levels)}, with words "
-            f"in {grid.places(grid.words_among_numbers(j))}; drop it if it is an identifier or a date, mend these "
-            "cells if it holds numbers, or list its values in categories",
+            f"at most {MOST_CATEGORIES} categories in a column, but {name!r} has {len(levels)}; {_way_out(grid, j)}",
         )
     return tuple(levels)
+
+
+def _way_out(grid: Grid, j: int) -> str:
+    """Return what to do with a column of too many words, or of numbers with some words among them."""
+    words = grid.words_among_numbers(j)
+    if len(words) < len(grid.lines) / 2:
+        return f"mend the words among its numbers, in {grid.places(words)}"
+    return "drop it if it is an identifier, a date or free text, or group its values"
 
 
 def _is_number_otherwise(cell: str) -> bool:

@@ -29,32 +29,23 @@ def recognise_header(path: Path, rows: Sequence[Sequence[str]], decimal: str, na
     """Return whether the first row holds names; an error where it may as well hold data.
 
     It does if it has one of the ``names`` that are expected, a word above numbers, or words only. It does not if a
-    word of it is found again below, as those of classes are. Both at once leave it open, unless it has no numbers.
-    Otherwise there are weaker signs: two tell names, none tells data, and one leaves it open.
+    word of it is found again below, as those of classes are. Where words do not tell, or contradict each other, weaker
+    signs may: two tell names, none tells data, and one leaves it open.
     """
     first = rows[0]
     if _holds(first, names, decimal):
         return True
     columns = [_Column(cell, [row[j] for row in rows[1:]], decimal) for j, cell in enumerate(first)]
-    words = [column for column in columns if column.is_word]
-    above_numbers = any(column.numbers is not None for column in words)
-    recurs = any(column.recurs for column in words)
-    heads = [column for column in columns if column.head is not None]
-    if above_numbers and not (recurs and heads):
-        return True
-    if recurs and not above_numbers:
-        return False
-    if recurs:
-        raise _open(path, first)
-    if len(words) == sum(cell != "" for cell in first):
-        return True
-    signs = sum(sign(columns) for sign in (_evenly_spaced, _far_away, _whole_above_fractions, _alone, _above_words))
-    twice = bool(repeated(column.cell for column in heads))
-    if signs == 0 and (not words or twice or any(column.recurs for column in heads)):
-        return False
-    if signs >= 2 and not twice:
-        return True
-    raise _open(path, first)
+    if len(rows) == 1:  # a header alone would be of no use
+        return all(column.head is None for column in columns)
+    told = _told_by_words(columns)
+    answer = _told_by_signs(columns) if told is None else told
+    if answer is None:
+        shown = some(map(repr, first))
+        raise InvalidInputError(
+            "header", None, f"yes or no, because the first row of {path} may be names or data: {shown}"
+        )
+    return answer
 
 
 @dataclass(frozen=True)
@@ -103,11 +94,26 @@ def _holds(first: Sequence[str], names: Collection[str], decimal: str) -> bool:
     return bool(found) and (len(found) == len(names) or any(number(name, decimal) is None for name in found))
 
 
-def _open(path: Path, first: Sequence[str]) -> InvalidInputError:
-    shown = some(map(repr, first))
-    return InvalidInputError(
-        "header", None, f"yes or no, because the first row of {path} may be names or data: {shown}"
-    )
+def _told_by_words(columns: Sequence[_Column]) -> bool | None:
+    """Return what words of the first row tell; None if they contradict each other, or there are too few."""
+    words = [column for column in columns if column.is_word]
+    only_words = all(column.is_word or column.cell == "" for column in columns)
+    above_numbers = any(column.numbers is not None for column in words)
+    recurs = any(column.recurs for column in words)
+    if above_numbers:
+        return True if only_words or not recurs else None
+    return only_words and not recurs if only_words or recurs else None
+
+
+def _told_by_signs(columns: Sequence[_Column]) -> bool | None:
+    """Return what weaker signs tell: two of them names, none data where nothing in the first row is remarkable."""
+    signs = sum(sign(columns) for sign in (_evenly_spaced, _far_away, _whole_above_fractions, _alone, _above_words))
+    heads = [column for column in columns if column.head is not None]
+    twice = bool(repeated(column.cell for column in heads))
+    if signs >= 2 and not twice:
+        return True
+    usual = twice or any(column.recurs for column in heads) or not any(column.is_word for column in columns)
+    return False if signs == 0 and usual else None
 
 
 def _evenly_spaced(columns: Sequence[_Column]) -> bool:

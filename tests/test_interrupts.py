@@ -97,18 +97,23 @@ def test_where_no_safe_point_comes_it_does_not_wait_long() -> None:
     assert time.monotonic() < begun + 5
 
 
-def test_it_is_never_raised_where_numba_wraps_results() -> None:
-    """Called from compiled code, which does not look at how it ended; here by its name alone."""
-    space = {"__name__": "numba.core.serialize", "time": time, "press": press}
-    exec(
-        "def wrapping():\n    press()\n    end = time.monotonic() + 1.5\n    while time.monotonic() < end: pass", space
-    )
+@pytest.mark.parametrize("module", ["numba.core.serialize", "threadpoolctl"])
+def test_it_is_never_raised_where_that_does_harm(module: str) -> None:
+    """Numba calls functions of the first from compiled code, and makes a SystemError of exceptions in them."""
+    space = {"__name__": module, "press": press, "linger": lambda: _spend(1.5)}
+    exec("def called_back():\n    press()\n    linger()", space)
     passed = []
     with pytest.raises(KeyboardInterrupt), hold_interrupts():
-        space["wrapping"]()
-        passed.append("wrapped")
+        space["called_back"]()
+        passed.append("called back")
         time.sleep(10)
-    assert passed == ["wrapped"]
+    assert passed == ["called back"]
+
+
+def _spend(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
 
 
 def test_no_late_signal_comes_after_the_end() -> None:

@@ -21,8 +21,10 @@ from typing import Any
 #: between further attempts.
 _PATIENCE, _AGAIN = 0.5, 0.05
 
-#: Where an exception becomes a SystemError: Numba calls it from compiled code and does not look at how it ended.
-_UNSAFE = "numba.core.serialize"
+#: Modules in which an exception at any moment does harm. Numba calls the first from compiled code and does not look at
+#: how it ended: a SystemError. The next two are called back where exceptions are swallowed, and so is the last, which
+#: besides would not restore what it has set.
+_UNSAFE = {"numba.core.serialize", "weakref", "llvmlite.binding.executionengine", "threadpoolctl"}
 
 
 @contextmanager
@@ -122,8 +124,7 @@ class _Held:
         nudged, self._nudged = self._nudged, False
         if nudged and not self.waiting:
             return  # answered in the meantime
-        unsafe = frame is not None and frame.f_globals.get("__name__") == _UNSAFE
-        if (nudged or self.at_once) and not unsafe:
+        if (nudged or self.at_once) and not _is_unsafe(frame):
             self.give_answer(frame)
         elif not self.waiting:
             self.waiting = True
@@ -163,6 +164,15 @@ class _Held:
 
 #: What holds Ctrl-C back at present; only the main thread does.
 _held: _Held | None = None
+
+
+def _is_unsafe(frame: FrameType | None) -> bool:
+    """Say whether one of the functions under way must not be left by an exception."""
+    while frame is not None:
+        if frame.f_globals.get("__name__") in _UNSAFE or frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _own() -> _Held | None:

@@ -39,19 +39,33 @@ def test_ctrl_c_at_random_moments(case: tuple, full: bool) -> None:
     rng = np.random.default_rng([20030705, CASES.index(case)])
     command = [sys.executable, SCRIPT, *map(str, case), str(times)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        seconds = json.loads(process.stdout.readline())["seconds"]
-        for _ in range(times):
-            assert json.loads(process.stdout.readline()) == {"ready": True}
-            time.sleep(rng.uniform(0.0, 0.9) * seconds)
-            sent = time.monotonic()
-            os.killpg(process.pid, signal.SIGINT)  # to all processes, as a terminal does
-            told = json.loads(process.stdout.readline())
-            told["after"] = time.monotonic() - sent
-            print(case, told)
-            assert told["outcome"] == "KeyboardInterrupt", told
-            assert told["finished"] is None or told["finished"] < sent, told
-            assert told["same"], told
-            assert told["restored"], told
-            assert told["left"] == [], told
-            assert told["after"] < 3.0, told  # one second, on a machine that does nothing else
+        try:
+            seconds = hear(process)["seconds"]
+            for _ in range(times):
+                assert hear(process) == {"ready": True}
+                interrupt(process, rng.uniform(0.0, 0.9) * seconds)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     assert process.returncode == 0
+
+
+def interrupt(process: subprocess.Popen[str], seconds: float) -> None:
+    """Press Ctrl-C after so many seconds, and look at what the process made of it."""
+    time.sleep(seconds)
+    sent = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)  # to all processes, as a terminal does
+    told = hear(process)
+    told["after"] = time.monotonic() - sent
+    print(told)
+    assert told["outcome"] == "KeyboardInterrupt", told
+    assert told["finished"] is None or told["finished"] < sent, told
+    assert told["same"], told
+    assert told["restored"], told
+    assert told["left"] == [], told
+    assert told["after"] < 3.0, told  # one second, on a machine that does nothing else
+
+
+def hear(process: subprocess.Popen[str]) -> dict:
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())

@@ -317,9 +317,8 @@ def _last_search(
     options: dict[str, Any],
 ) -> Tuning:
     """Search on all examples from the mean of what was found on parts of them."""
-    near = (
-        spread == 0 or len(judged) > 1
-    )  # what one part says of many length scales is not as near as a mean of several
+    # What one part says of many length scales is further away than what several say on average.
+    near = spread == 0 or len(judged) > 1
     options = shortened(options, _LAST_EVALUATIONS[near and problem.n > _FIRST_ROWS])
     options["search"] = _going_on(options, judged[0].learnt)
     under = replace(prior, spread=spread) if spread > 0 else prior

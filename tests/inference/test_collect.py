@@ -20,13 +20,14 @@ from zoo import blobs
 H = Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])
 
 
-def run(problem: Problem, precision: Precision, chains: int = 16, seed: int = 0) -> Collection:
+def run(problem: Problem, precision: Precision, chains: int = 16, seed: int = 0, **options: int) -> Collection:
     target = target_of(problem, H, LINEAR)
     zero = np.zeros(problem.n)
     sampler = ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), zero, zero), n_chains=chains)
     rng = np.random.default_rng(seed)
     state = sampler.warm_up(rng, sampler.init(rng))
-    return collect(sampler, rng, state, GradientRecorder(problem, H, target, n_chains=chains), precision)
+    recorder = GradientRecorder(problem, H, target, n_chains=chains)
+    return collect(sampler, rng, state, recorder, precision, **options)
 
 
 def estimate(gradient: list[float], error: list[float]) -> GradientEstimate:
@@ -80,9 +81,13 @@ def test_moments_are_those_of_the_posterior() -> None:
 
 def test_kept_draws_are_spread_over_the_run() -> None:
     problem = blobs(20, 2)
-    collection = run(problem, Precision(tolerance=1e-9, max_steps=160, min_steps=160), chains=24)
+    steps = Precision(tolerance=1e-9, max_steps=160, min_steps=160)
+    assert run(problem, steps, chains=24).duals.shape[1] == 160 * 24
+    assert run(problem, steps, chains=24, kept_bytes=0).duals.shape[1] == 24
+    collection = run(problem, steps, chains=24, kept_bytes=1024 * 20 * 8)
     kept = collection.duals
-    assert 512 <= kept.shape[1] <= 1024
+    assert kept.shape[1] == 40 * 24
+    np.testing.assert_array_equal(collection.groups, np.tile(np.arange(24), 40))
     assert len(np.unique(kept, axis=1).T) > 0.7 * kept.shape[1]
     latent = problem.gram(H) @ kept
     error = np.sqrt(collection.latent_variance / kept.shape[1])

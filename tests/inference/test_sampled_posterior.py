@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,11 +51,68 @@ def test_predictions_on_two_examples(slack: Slack) -> None:
     for i, x in enumerate(NEW):
         exact_mean, exact_variance, minus, plus = exact_prediction(problem, H, slack, x)
         assert mean[i] == pytest.approx(exact_mean, abs=0.03)
-        assert variance[i] == pytest.approx(exact_variance, rel=0.15)  # from a thousand draws
+        assert variance[i] == pytest.approx(exact_variance, rel=0.15)
         np.testing.assert_allclose(np.exp(log_q[i]), [minus, plus], atol=0.012)
         assert p[i, 1] == pytest.approx(plus / (plus + minus), abs=0.015)
         assert unknown[i] == pytest.approx(1 - plus - minus, abs=0.015)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+SHORT = Precision(tolerance=1e-9, min_steps=32, max_steps=32)
+EACH_SAMPLER = pytest.mark.parametrize(
+    ("make", "size", "n_seeds"),
+    [
+        (sample_posterior, {"precision": SHORT, "n_chains": 16}, 40),
+        (hmc_posterior, {"n_samples": 1500, "n_discarded": 500, "trajectory": 1.0}, 15),
+    ],
+    ids=["sample", "hmc"],
+)
+
+
+@every_slack
+@EACH_SAMPLER
+def test_errors_of_predictions_are_as_large_as_told(
+    make: Callable[..., SampledPosterior], size: dict[str, Any], n_seeds: int, slack: Slack
+) -> None:
+    """Over seeds, deviations from the law found by quadrature, in units of the standard error, have variance 1."""
+    problem, points = few(2), NEW[:3]
+    q = np.array([exact_prediction(problem, H, slack, x)[2:] for x in points])
+    exact = q[:, 1] / q.sum(axis=1)
+    z = []
+    for seed in range(n_seeds):
+        posterior = make(problem, H, slack, seed=seed, **size)
+        p, error = posterior.probability_and_error(points)
+        np.testing.assert_allclose(p, posterior.predict_proba(points), rtol=1e-12)
+        z.append((p[:, 1] - exact) / error)
+    assert 0.7 < np.sqrt(np.mean(np.square(z))) < 1.4
+    assert np.abs(np.mean(z, axis=0)).max() < 4 / np.sqrt(n_seeds)
+
+
+def test_more_precision_is_more_precision_of_predictions() -> None:
+    problem = blobs(30, 2)
+    rough, fine = (sample_posterior(problem, H, LINEAR, precision=precision) for precision in (SHORT, LONG))
+    assert (rough.diagnostics["kept_draws"], fine.diagnostics["kept_draws"]) == (32 * 128, 320 * 128)
+    ratio = rough.probability_and_error(NEW)[1] / fine.probability_and_error(NEW)[1]
+    np.testing.assert_allclose(ratio, np.sqrt(10), rtol=0.4)
+    thinned = sample_posterior(problem, H, LINEAR, precision=LONG, kept_bytes=32 * 128 * 30 * 8)
+    assert thinned.diagnostics["kept_draws"] == 20 * 128
+    assert (thinned.probability_and_error(NEW)[1] > 1.5 * fine.probability_and_error(NEW)[1]).all()
+    with pytest.raises(InvalidInputError, match="kept_bytes is -1"):
+        sample_posterior(problem, H, LINEAR, precision=SHORT, kept_bytes=-1)
+
+
+def test_one_draw_tells_no_error() -> None:
+    p, error = hmc_posterior(few(2), H, LINEAR, n_samples=200, n_discarded=50, kept_bytes=0).probability_and_error(NEW)
+    assert np.isfinite(p).all()
+    assert np.isnan(error).all()
+
+
+def test_many_points_are_predicted_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    posterior = sample_posterior(blobs(10, 2), H, LINEAR, precision=SHORT)
+    once = posterior.predict_proba(NEW), *posterior.latent_mean_and_variance(NEW)
+    monkeypatch.setattr("marginwise.inference.sampled._AT_ONCE", 1)
+    for a, b in zip(once, (posterior.predict_proba(NEW), *posterior.latent_mean_and_variance(NEW)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
 @every_slack

@@ -64,6 +64,7 @@ class Evidence(Criterion):
             seed=np.random.default_rng([self.seed, *place]),
             precision=self.precision,
             evidence=self.value,
+            kept_bytes=0,  # nothing is predicted
         )
         info = {"gradient_se": posterior.gradient_se, **posterior.diagnostics}
         value = np.nan

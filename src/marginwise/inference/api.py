@@ -62,7 +62,8 @@ def posterior(
         Inducing inputs: the Gram matrix is then of low rank, for tables with many rows. For "ep".
     **options
         Passed on to the method: ``start`` (a posterior near by) for "ep", "variational" and "sample", ``tolerance``
-        for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers.
+        for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers,
+        whose posteriors also tell the standard error of a prediction: ``probability_and_error``.
 
     Examples
     --------

@@ -64,10 +64,14 @@ class Posterior(ABC):
 
     def predict_proba(self, X_new: npt.ArrayLike) -> Array:
         """Return P(y|x, D), columns y = -1, +1: Q(y|x, D) normalised over the two labels (Sollich 2002)."""
-        log_q = self.log_label_probability(X_new)
-        odds = log_q[:, 1] - log_q[:, 0]
-        return np.exp(-np.logaddexp(0.0, np.column_stack([odds, -odds])))
+        return normalised(self.log_label_probability(X_new))
 
     def dont_know(self, X_new: npt.ArrayLike) -> Array:
         """Return 1 - Σ_y Q(y|x, D), the probability that the model gives to neither label (Sollich 2002)."""
         return np.maximum(-np.expm1(np.logaddexp.reduce(self.log_label_probability(X_new), axis=1)), 0.0)
+
+
+def normalised(log_q: Array) -> Array:
+    """Return probabilities of the two labels from logarithms, shape (n, 2), of what they are proportional to."""
+    odds = log_q[:, 1] - log_q[:, 0]
+    return np.exp(-np.logaddexp(0.0, np.column_stack([odds, -odds])))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from marginwise.covariance import DenseCovariance, Sites
 from marginwise.errors import InvalidInputError
-from marginwise.inference.collect import MAX_RHAT, Collection, Precision, collect
+from marginwise.inference.collect import KEPT_BYTES, MAX_RHAT, Collection, Precision, collect
 from marginwise.inference.control_variates import ControlVariates
 from marginwise.inference.ep import run_ep
 from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
@@ -49,6 +49,7 @@ def sample_posterior(
     start: GaussianPosterior | SampledPosterior | Sites | None = None,
     covariance: DenseCovariance | None = None,
     n_chains: int | None = None,
+    kept_bytes: int = KEPT_BYTES,
 ) -> SampledPosterior:
     """Sample with many chains guided by expectation propagation, until the evidence gradient is precise.
 
@@ -68,6 +69,10 @@ def sample_posterior(
         The covariance, if it is at hand.
     n_chains : int, optional
         Chains side by side, a multiple of 8.
+    kept_bytes : int
+        Memory for the draws that predictions are averaged over, 8n bytes each; by default 64 MB. All draws are kept
+        while there is room, so that what makes the gradient more precise makes predictions more precise, too; beyond,
+        evenly spread ones, and never fewer than one of each chain.
     """
     n_chains = n_chains or (_N_CHAINS if problem.n >= _SMALL else _N_CHAINS_SMALL)
     precision = precision or Precision()
@@ -92,7 +97,7 @@ def sample_posterior(
     n = float(problem.weights.sum())
     controls = ControlVariates(target, reference, Chainwise.of(hyperparameters.kernel).offset)
     recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=n_chains, controls=controls)
-    collection = collect(sampler, rng, state, recorder, precision)
+    collection = collect(sampler, rng, state, recorder, precision, kept_bytes=kept_bytes)
     posterior = _assemble(problem, hyperparameters, slack, prior, collection, sites, state.step_size)
     if value is None:
         return posterior
@@ -115,8 +120,12 @@ def hmc_posterior(
     n_discarded: int = N_DISCARDED,
     trajectory: float | None = None,
     covariance: DenseCovariance | None = None,
+    kept_bytes: int = KEPT_BYTES,
 ) -> SampledPosterior:
-    """Sample with Hybrid Monte Carlo as the paper does: one chain, 20,000 steps discarded and 20,000 kept."""
+    """Sample with Hybrid Monte Carlo as the paper does: one chain, 20,000 steps discarded and 20,000 made use of.
+
+    Of these, predictions use as many as ``kept_bytes`` have room for: see :func:`sample_posterior`.
+    """
     rng = np.random.default_rng(seed)
     covariance = covariance or problem.dense_covariance(hyperparameters)
     target = Target(covariance.gram, problem.y, problem.penalties(hyperparameters.C), slack)
@@ -125,7 +134,7 @@ def hmc_posterior(
     n = float(problem.weights.sum())
     recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=1, block=_HMC_BLOCK)
     fixed = Precision(tolerance=np.inf, min_steps=n_samples, max_steps=n_samples)  # reached when they are made
-    collection = collect(sampler, rng, state, recorder, fixed)
+    collection = collect(sampler, rng, state, recorder, fixed, kept_bytes=kept_bytes)
     prior = pivoted_gram(covariance.gram)
     return _assemble(problem, hyperparameters, slack, prior, collection, None, state.step_size)
 
@@ -157,6 +166,7 @@ def _assemble(
             "step_size": step_size,
             "steps": steps,
             "chains": chains,
+            "kept_draws": collection.duals.shape[1],
         },
         slack=slack,
         prior=prior,

@@ -234,7 +234,7 @@ def test_no_other_module_compares_slacks() -> None:
     """A third slack is to be written in one or two files."""
     package = Path(marginwise.__file__).parent
     wrong = [
-        str(path.relative_to(package))
+        path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         if re.search(r"\bpower (==|!=|<|>)|slack\.name (==|!=)|quadratic =", path.read_text(encoding="utf-8"))
     ]

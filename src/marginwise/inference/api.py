@@ -18,7 +18,7 @@ from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sampling import hmc_posterior, sample_posterior
 from marginwise.inference.sites import SiteApproximation, Sites
 from marginwise.inference.variational import run_variational
-from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
+from marginwise.likelihoods import SLACKS, Likelihood, Slack, as_likelihood
 from marginwise.problem import Problem, as_problem
 
 
@@ -66,11 +66,11 @@ def posterior(
     choose("method", method, METHODS)
     if method in _BY_SITES:
         return site_posterior(problem, hyperparameters, likelihood, method, **options)
-    if likelihood.name not in SLACKS:
+    if not isinstance(likelihood, Slack):
         raise InvalidInputError("likelihood", likelihood.name, f"{' or '.join(SLACKS)} for the method {method!r}")
     if "start" in options:
         options["start"] = _sites(options["start"], problem)
-    return _OTHERS[method](problem, hyperparameters, as_slack(likelihood), **options)
+    return _OTHERS[method](problem, hyperparameters, likelihood, **options)
 
 
 def site_posterior(

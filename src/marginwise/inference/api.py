@@ -19,7 +19,7 @@ from marginwise.inference.sampling import hmc_posterior, sample_posterior
 from marginwise.inference.sites import SiteApproximation
 from marginwise.inference.variational import run_variational
 from marginwise.kernels import Kernel
-from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
+from marginwise.likelihoods import SLACKS, Likelihood, Slack, as_likelihood
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem
 
@@ -79,11 +79,11 @@ def posterior(
     choose("method", method, METHODS)
     if method in _BY_SITES:
         return site_posterior(problem, model, chosen, method, **options)
-    if chosen.name not in SLACKS:
+    if not isinstance(chosen, Slack):
         raise InvalidInputError("likelihood", chosen.name, f"{' or '.join(SLACKS)} for the method {method!r}")
     if "start" in options:
         options["start"] = _sites(options["start"], problem)
-    return _OTHERS[method](problem, model, as_slack(chosen), **options)
+    return _OTHERS[method](problem, model, chosen, **options)
 
 
 def site_posterior(

@@ -36,10 +36,8 @@ def _sweep_any(
         m, v = _cavity(covariance, mean, tau, nu, i)
         if v > 0.0:
             tilted = t.tilted(np.array([y[i] * m]), np.array([v]), C, weights[i : i + 1])
-            _update(
-                *(covariance, mean, tau, nu, i, m, v),
-                *(y[i] * tilted.slope[0], tilted.shrink[0], tilted.keep[0], part),
-            )
+            slope, shrink, keep = y[i] * tilted.slope[0], tilted.shrink[0], tilted.keep[0]
+            _update(covariance, mean, tau, nu, i, m, v, slope, shrink, keep, part)
 
 
 @compiled

@@ -35,8 +35,7 @@ class Moments(NamedTuple):
 
 
 class Likelihood(ABC):
-    """A likelihood as a function t(f; C) of the margin, apart from any data. One that has settings is equal to
-    another with the same ones.
+    """A likelihood as a function t(f; C) of the margin, apart from any data.
 
     Attributes
     ----------

@@ -94,8 +94,8 @@ def means(trials: Trials) -> Table:
 
 
 def cells(trials: Trials) -> Table:
-    """Return the cells of table tab:results one by one."""
-    compared = compare_means(trials)
+    """Return the cells of table tab:results one by one, and those beside it that have trials."""
+    compared = [cell for cell in compare_means(trials) if cell.published is not None or cell.ours.n]
     rows: list[list[Value]] = []
     for cell in compared:
         rows.append(

@@ -13,6 +13,7 @@ from marginwise.errors import InvalidInputError
 from marginwise.examples import count_examples, counts_of
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.lowrank import LowRankGram, as_blocks
+from marginwise.lowrank.draw import input_numbers
 
 Array = npt.NDArray[np.float64]
 
@@ -59,10 +60,14 @@ class Problem:
         return C * self.weights
 
     @cached_property
+    def _inputs(self) -> npt.NDArray[np.intp]:
+        return input_numbers(self.X)
+
+    @cached_property
     def repeats(self) -> npt.NDArray[np.intp] | None:
         """Numbers that are equal for rows with the same input and label; None when all rows differ."""
-        rows = np.column_stack([self.X, self.y])
-        groups = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+        numbers = 2 * self._inputs + (self.y > 0)
+        groups = np.unique(numbers, return_inverse=True)[1].reshape(-1)
         return None if groups.max() == self.n - 1 else groups
 
     @cached_property
@@ -70,8 +75,7 @@ class Problem:
         """The number of examples in each row; below 1 for rows that are one example together with their copies."""
         if self.examples is not None:
             return self.examples
-        inputs = np.unique(self.X, axis=0, return_inverse=True)[1].reshape(-1)
-        return count_examples(inputs, (self.y > 0).astype(np.intp), counts_of(self.weights))
+        return count_examples(self._inputs, (self.y > 0).astype(np.intp), counts_of(self.weights))
 
     @property
     def left_out(self) -> Array:

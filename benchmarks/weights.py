@@ -1,6 +1,6 @@
 """What weights and copies of rows do to TunedSVC: balanced accuracy, error, and the error that it expects itself.
 
-    python benchmarks/weights.py run [--raetsch FOLDER] [--seeds 10] [--first 0] [--splits 3]
+    python benchmarks/weights.py run [--raetsch FOLDER] [--seeds 10] [--first 0] [--splits 3] [--methods ...]
     python benchmarks/weights.py report
 
 Made sets have 700 rows to train on, of which 5 or 20 % are of the rarer class: with and without class weights, and with
@@ -30,12 +30,14 @@ from sklearn.utils.class_weight import compute_sample_weight  # noqa: E402
 
 from classify import RAETSCH, raetsch  # noqa: E402
 from marginwise import TunedSVC  # noqa: E402
+from marginwise.comparison import GRID as SVC_GRID  # noqa: E402
 from results import Results  # noqa: E402
 
 MEASURES = {"balanced": 1, "error": 2, "weighted": 2, "expected": 2, "test_se": 2, "train_se": 2}  # all in %
 RESULTS = Results(Path("results/weights.csv"), MEASURES)
 PLAIN, BALANCED, THREE, TRIPLED = "plain", 'class_weight="balanced"', "class weight 3", "rows three times"
 GRID, WEIGHTED = "grid SVC, balanced", "log-normal weights"
+MADE, REAL = (PLAIN, BALANCED, GRID, THREE, TRIPLED), (PLAIN, WEIGHTED)
 SLOW = {"image", "splice"}
 
 
@@ -70,7 +72,7 @@ def on_made(method, share, seed):
     by_class = {label: compute_sample_weight(classes, y)[y == label][0] for label in (0, 1)}
     train, test = (np.array([by_class[label] for label in labels]) for labels in (y, z))
     if method == GRID:
-        grid = {"svc__C": 2.0 ** np.arange(-3, 10, 2), "svc__gamma": 2.0 ** np.arange(-11, 2, 2)}
+        grid = {f"svc__{name}": values for name, values in SVC_GRID.items()}
         model = make_pipeline(StandardScaler(), SVC(class_weight="balanced"))
         model = GridSearchCV(model, grid, scoring="balanced_accuracy", cv=5).fit(X, y)
     elif method == TRIPLED:
@@ -93,13 +95,13 @@ def run(options):
     warnings.simplefilter("ignore")
     for share in (0.05, 0.2):
         for seed in range(options.first, options.first + options.seeds):
-            for method in (PLAIN, BALANCED, GRID, THREE, TRIPLED):
+            for method in (m for m in MADE if m in options.methods):
                 RESULTS.once(f"{share:.0%} rare", seed, method, lambda: on_made(method, share, seed))  # noqa: B023
     for name in RAETSCH.split() if options.raetsch else ():
         n_splits = 1 if name in SLOW else options.splits
         first = options.first % (20 if name in SLOW else 100)
         for split in range(first, first + n_splits):
-            for method in (PLAIN, WEIGHTED):
+            for method in (m for m in REAL if m in options.methods):
                 RESULTS.once(
                     f"raetsch/{name}",
                     split,
@@ -129,5 +131,6 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="the first seed and split")
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", default=[*MADE, WEIGHTED], choices=[*MADE, WEIGHTED])
     arguments = parser.parse_args()
     run(arguments) if arguments.task == "run" else report()

@@ -66,7 +66,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         Whether inputs are brought to mean 0 and variance 1 first. Turn it off only if their scales are comparable
         and mean something.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied into the sample weights.
+        Weights of the classes, multiplied into the sample weights. Probabilities refer to the reweighted classes.
     max_evaluations : int or None, default=100
         Evaluations of the criterion in the main search, and in each restart.
     rank : "auto", int or None, default="auto"

@@ -9,7 +9,6 @@ from collections import defaultdict
 import numpy as np
 
 MEASURES = {"error": 2, "log_loss": 4, "calibration": 4, "seconds": 2}  # and the digits shown
-FIELDS = ["set", "split", "method", *MEASURES]
 
 
 def measure(make, X, y, Z, z, seed):
@@ -42,10 +41,10 @@ def calibration_error(probability, positive, bins=15):
 
 
 class Results:
-    """The lines of one file, which a second run continues."""
+    """The lines of one file, which a second run continues; ``measures`` are its columns and the digits shown."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, path, measures=MEASURES):
+        self.path, self.measures = path, measures
 
     def rows(self):
         if not self.path.exists():
@@ -59,21 +58,21 @@ class Results:
         if any([row["set"], row["split"], row["method"]] == key for row in self.rows()):
             return
         values = measured()
-        line = [*key, *(f"{values[field]:.6g}" for field in MEASURES)]
+        line = [*key, *(f"{values[field]:.6g}" for field in self.measures)]
         self.path.parent.mkdir(exist_ok=True)
         new = not self.path.exists()
         with self.path.open("a", newline="") as file:
             writer = csv.writer(file)
             if new:
-                writer.writerow(FIELDS)
+                writer.writerow(["set", "split", "method", *self.measures])
             writer.writerow(line)
         print(*line, flush=True)
 
     def table(self):
         """Return measure → set → method → split → value."""
-        found = {field: defaultdict(lambda: defaultdict(dict)) for field in MEASURES}
+        found = {field: defaultdict(lambda: defaultdict(dict)) for field in self.measures}
         for row in self.rows():
-            for field in MEASURES:
+            for field in self.measures:
                 found[field][row["set"]][row["method"]][int(row["split"])] = float(row[field])
         return found
 
@@ -86,14 +85,14 @@ class Results:
             ranks, total = [], defaultdict(list)
             for name, rows in by_set.items():
                 means = {m: np.mean(list(rows[m].values())) for m in present if m in rows}
-                cells = [f"{means[m]:.{MEASURES[field]}f}" if m in means else "" for m in present]
+                cells = [f"{means[m]:.{self.measures[field]}f}" if m in means else "" for m in present]
                 print(f"| {name} ({max(map(len, rows.values()))}) | " + " | ".join(cells) + " |")
                 if len(means) == len(present):
                     values = np.array([means[m] for m in present])
                     ranks.append([(values < v).sum() + 0.5 * ((values == v).sum() + 1) for v in values])
                     total[name.split("/")[0]].append(values)
             for group, values in total.items():
-                cells = [f"{v:.{MEASURES[field]}f}" for v in np.mean(values, axis=0)]
+                cells = [f"{v:.{self.measures[field]}f}" for v in np.mean(values, axis=0)]
                 print(f"| mean of {group} ({len(values)} sets) | " + " | ".join(cells) + " |")
             if ranks:
                 cells = [f"{rank:.2f}" for rank in np.mean(ranks, axis=0)]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance import DenseCovariance, LowRankCovariance, SiteCovariance, as_blocks
+from marginwise.draw import input_numbers
 from marginwise.errors import InvalidInputError
 from marginwise.examples import count_examples, counts_of
 from marginwise.model import Model
@@ -56,10 +57,14 @@ class Problem:
         return C * self.weights
 
     @cached_property
+    def _inputs(self) -> Indices:
+        return input_numbers(self.X)
+
+    @cached_property
     def repeats(self) -> Indices | None:
         """Numbers that are equal for rows with the same input and label; None when all rows differ."""
-        rows = np.column_stack([self.X, self.y])
-        groups = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+        numbers = 2 * self._inputs + (self.y > 0)
+        groups = np.unique(numbers, return_inverse=True)[1].reshape(-1)
         return None if groups.max() == self.n - 1 else groups
 
     @cached_property
@@ -67,8 +72,7 @@ class Problem:
         """The number of examples in each row; below 1 for rows that are one example together with their copies."""
         if self.examples is not None:
             return self.examples
-        inputs = np.unique(self.X, axis=0, return_inverse=True)[1].reshape(-1)
-        return count_examples(inputs, (self.y > 0).astype(np.intp), counts_of(self.weights))
+        return count_examples(self._inputs, (self.y > 0).astype(np.intp), counts_of(self.weights))
 
     @property
     def left_out(self) -> Array:

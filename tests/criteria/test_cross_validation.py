@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from differences import repeated
+from differences import differences, repeated
 from marginwise import kernel
 from marginwise.criteria import as_criterion
 from marginwise.criteria.cross_validation import (
     CrossValidationError,
     CrossValidationLogLoss,
+    dealt_out,
     stratified_folds,
 )
 from marginwise.errors import InvalidInputError
@@ -48,6 +49,35 @@ def test_against_a_loop(slack: str, rng: np.random.Generator) -> None:
         loss = np.average(-np.log(right / (right + wrong)), weights=problem.weights)
         log_loss = CrossValidationLogLoss(slack, folds=5, seed=4).evaluate(problem, h)
         assert log_loss.value == pytest.approx(loss, rel=1e-8)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_copies_are_in_one_fold(slack: str) -> None:
+    base, times, h = blobs(30, 2, shift=0.5), 1 + np.arange(30) % 3, Hyperparameters(1.5, 1.0, 0.1, [0.8, 0.8])
+    rows = np.repeat(np.arange(30), times)
+    weighted, copied = as_problem(base.X, base.y, times), as_problem(base.X[rows], base.y[rows])
+    margin = base.y * held_out_latent(weighted, h, slack, stratified_folds(base.y, 5, seed=0))
+    for problem in (weighted, copied):
+        value = CrossValidationError(slack, folds=5).evaluate(problem, h).value
+        assert value == pytest.approx(np.average(margin <= 0, weights=times))
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_repetitions_are_spread_over_the_folds(slack: str) -> None:
+    """They are where inputs carry both labels."""
+    X, y, times = [[0.0], [0.0], [1.0], [1.0]], [1, -1, 1, -1], np.array([7.0, 3.0, 2.0, 5.0])
+    problem, h = as_problem(X, y, times), Hyperparameters(1.5, 1.0, 0.1, [0.8])
+    spread, fold = dealt_out(problem, 3, seed=0)
+    np.testing.assert_array_equal(np.bincount(spread.X[:, 0].astype(int) * 2 + (spread.y < 0), spread.weights), times)
+    assert len(np.unique(fold[:3])) == 3  # seven of three folds
+    margin = spread.y * held_out_latent(spread, h, slack, fold)
+    criterion = CrossValidationError(slack, folds=3)
+    expected = pytest.approx(np.average(margin <= 1e-10, weights=spread.weights))
+    assert criterion.evaluate(problem, h).value == expected
+    error = CrossValidationLogLoss(slack, folds=3)
+    at = h.to_vector()
+    slopes = differences(lambda v: error.evaluate(problem, Hyperparameters.from_vector(v)).value, at, 1e-6)
+    np.testing.assert_allclose(error.evaluate(problem, h).gradient, slopes, atol=1e-6)
 
 
 @pytest.mark.parametrize("slack", SLACKS)

@@ -84,6 +84,17 @@ def test_weights_and_rows_of_weight_zero() -> None:
     np.testing.assert_allclose(here.hyperparameters_.to_vector(), there.hyperparameters_.to_vector(), atol=1e-6)
 
 
+def test_copies_are_one_example() -> None:
+    """Wherever the copies are, the model and its expectation are those of the weighted table."""
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(200), np.where(TABLE.y[:200] > 0, 3, 1)))
+    model = TunedSVC(0, rank=15, random_state=1)
+    here = model.fit(TABLE.X[:200], TABLE.y[:200], np.where(TABLE.y[:200] > 0, 3.0, 1.0))
+    expected = here.hyperparameters_.to_vector(), here.loo_log_loss_
+    there = model.fit(chunked(TABLE.X[rows]), TABLE.y[rows])
+    np.testing.assert_allclose(there.hyperparameters_.to_vector(), expected[0], atol=1e-5)
+    assert there.loo_log_loss_ == pytest.approx(expected[1], abs=1e-5)
+
+
 def test_what_is_wrong_is_said() -> None:
     with pytest.raises(InvalidInputError, match="rank"):
         TunedSVC(rank=None).fit(chunked(TABLE.X), TABLE.y)

@@ -37,9 +37,9 @@ def test_rank_and_subset_are_chosen_by_size() -> None:
 def test_rows_to_tune_on_depend_on_nothing_but_the_rows() -> None:
     X = np.repeat(np.random.default_rng(5).normal(size=(300, 3)), 2, axis=0)
     codes = (np.arange(600) % 20 < 2).astype(int)
-    table = ClassificationTable(X, codes, np.ones(600), np.arange(2))
+    table = ClassificationTable(X, codes, np.ones(600), np.arange(2), np.ones(600))
     order = np.random.default_rng(6).permutation(600)
-    other = ClassificationTable(X[order], codes[order], np.ones(600), np.arange(2))
+    other = ClassificationTable(X[order], codes[order], np.ones(600), np.arange(2), np.ones(600))
     everything = np.ones(600, dtype=bool)
     a, b = table.drawn(100, everything, 3), other.drawn(100, everything, 3)
     c = table.merged().drawn(100, everything[::2], 3)

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from marginwise.covariance import as_blocks
+from marginwise.draw import draw_rows, input_numbers, row_numbers
 from marginwise.errors import InvalidInputError
-from marginwise.estimators._draw import draw_rows, row_numbers
 from marginwise.examples import count_examples, counts_of
 
 Array = npt.NDArray[np.float64]
@@ -66,8 +66,7 @@ class ClassificationTable:
     @cached_property
     def inputs(self) -> npt.NDArray[np.intp]:
         """Numbers of the inputs, equal for equal ones."""
-        numbers = np.concatenate(as_blocks(self.X).map(row_numbers, 0))
-        return np.unique(numbers, return_inverse=True)[1].reshape(-1)
+        return input_numbers(self.X)
 
     @cached_property
     def importance(self) -> Array:

@@ -76,7 +76,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         Whether inputs are brought to mean 0 and variance 1 first. Turn it off only if their scales are comparable
         and mean something.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied into the sample weights.
+        Weights of the classes, multiplied into the sample weights. Probabilities refer to the reweighted classes.
     max_evaluations : int or None, default=100
         Most evaluations of the criterion in any search inside: in the first, with one length scale; in each restart;
         and, if ``freedom`` is a number, in that with free length scales. Searches that go on from these are shorter:

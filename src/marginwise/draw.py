@@ -1,11 +1,14 @@
-"""Random rows that depend on nothing but what the rows hold: not on their order, nor on who reads them."""
+"""Numbers of rows that depend on nothing but what they hold: for random rows whoever reads them, and for equal ones."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from marginwise._jit import compiled
+from marginwise.lowrank.blocks import as_blocks
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -14,6 +17,13 @@ Indices = npt.NDArray[np.intp]
 def row_numbers(X: Array, seed: int) -> npt.NDArray[np.uint64]:
     """Return a number for each row that looks random, equal for equal rows."""
     return _mixed((np.ascontiguousarray(X) + 0.0).view(np.uint64), np.uint64(seed))  # + 0.0: there is only one zero
+
+
+def input_numbers(X: Any) -> Indices:
+    """Return a number for each row, equal for equal rows and no others; rows elsewhere are told apart by 64 bits."""
+    if isinstance(X, np.ndarray):
+        return np.unique(X, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.unique(np.concatenate(as_blocks(X).map(row_numbers, 0)), return_inverse=True)[1].reshape(-1)
 
 
 def draw_rows(numbers: npt.NDArray[np.uint64], codes: Indices, size: int) -> Indices:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._jit import compiled
-from marginwise.lowrank.blocks import as_blocks
+from marginwise.covariance.blocks import as_blocks
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -13,7 +13,7 @@ Where the freedom is given there is nothing to judge, and the searches begin in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -87,8 +87,8 @@ class TunedModel:
     weight: float
     spread: float
     tuning: Tuning
-    tau: Array = _NONE
-    nu: Array = _NONE
+    tau: Array = field(default_factory=lambda: _NONE)
+    nu: Array = field(default_factory=lambda: _NONE)
     log_evidence: float = np.nan
     inducing: Array | None = None
     coefficients: Array | None = None

@@ -21,14 +21,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from marginwise._arrays import Array, Indices, Mask
 from marginwise._processes import outcomes
 from marginwise.criteria import as_criterion
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
 from marginwise.search.progress import progress_default
 
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
+Rows = Indices
 
 #: The grid that a careful user would take, for standardised inputs.
 GRID = {"C": 2.0 ** np.arange(-3, 10, 2), "gamma": 2.0 ** np.arange(-11, 2, 2)}
@@ -106,12 +106,12 @@ def splits(y: npt.NDArray[Any], *, folds: int, test_fraction: float | None, seed
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SplitScore:
     """What one classifier did on one split: on each test row whether it was wrong, its loss and its confidence."""
 
     method: str
     split: int
-    wrong: npt.NDArray[np.bool_]
+    wrong: Mask
     log_loss: Array
     confidence: Array
     seconds: float
@@ -144,7 +144,7 @@ def run_parts(
     methods: Mapping[str, Any],
     rows: Sequence[tuple[Rows, Rows]],
     n_jobs: int | None = 1,
-) -> Iterator[Part]:
+) -> Iterator[SplitScore]:
     """Yield the parts as they are ready: each method on each split, in processes, with one BLAS thread."""
     tasks = (
         delayed(_part)(name, number, method, X, y, train, test)
@@ -154,9 +154,9 @@ def run_parts(
     yield from outcomes(Parallel(n_jobs=n_jobs, return_as="generator_unordered"), tasks)
 
 
-def scores(parts: Sequence[Part]) -> list[Score]:
+def scores(parts: Sequence[SplitScore]) -> list[Score]:
     """Return what each method did over all splits, the smallest log-loss first, those that failed last."""
-    by_method: dict[str, list[Part]] = {}
+    by_method: dict[str, list[SplitScore]] = {}
     for part in sorted(parts, key=lambda part: (part.split, part.method)):
         by_method.setdefault(part.method, []).append(part)
     whole = {name: own for name, own in by_method.items() if not any(part.failure for part in own)}
@@ -169,7 +169,7 @@ def scores(parts: Sequence[Part]) -> list[Score]:
     ]
 
 
-def _score(method: str, parts: Sequence[Part], gap: Array) -> Score:
+def _score(method: str, parts: Sequence[SplitScore], gap: Array) -> Score:
     wrong, loss, confidence = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("wrong", "log_loss", "confidence")
     )
@@ -186,19 +186,19 @@ def _score(method: str, parts: Sequence[Part], gap: Array) -> Score:
     )
 
 
-def _failed(method: str, parts: Sequence[Part]) -> Score:
+def _failed(method: str, parts: Sequence[SplitScore]) -> Score:
     why = "; ".join(sorted({part.failure for part in parts if part.failure}))
     return Score(method, *(np.nan,) * 7, seconds=float(np.mean([part.seconds for part in parts])), failure=why)
 
 
-def calibration_error(confidence: Array, right: npt.NDArray[np.bool_], bins: int = 10) -> float:
+def calibration_error(confidence: Array, right: Mask, bins: int = 10) -> float:
     """Return the expected calibration error: mean over the rows of |accuracy - confidence| in bins of equal numbers."""
     order = np.argsort(confidence, kind="stable")
     parts = [part for part in np.array_split(order, bins) if len(part)]
     return float(sum(len(part) * abs(right[part].mean() - confidence[part].mean()) for part in parts) / len(order))
 
 
-def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], train: Rows, test: Rows) -> Part:
+def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], train: Rows, test: Rows) -> SplitScore:
     start = time.perf_counter()
     nothing = np.empty(0)
     try:
@@ -209,9 +209,9 @@ def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], tr
             wrong = model.predict(X[test]) != y[test]
             probabilities = model.predict_proba(X[test])
     except (MarginwiseError, ValueError, ArithmeticError) as error:
-        return Part(name, number, nothing.astype(bool), nothing, nothing, time.perf_counter() - start, str(error))
+        return SplitScore(name, number, nothing.astype(bool), nothing, nothing, time.perf_counter() - start, str(error))
     own = probabilities[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]
-    return Part(name, number, wrong, -np.log(np.maximum(own, _LEAST)), probabilities.max(axis=1), seconds)
+    return SplitScore(name, number, wrong, -np.log(np.maximum(own, _LEAST)), probabilities.max(axis=1), seconds)
 
 
 def _deviation(values: npt.NDArray[Any]) -> float:

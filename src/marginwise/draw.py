@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise._jit import compiled
 from marginwise.covariance.blocks import as_blocks
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 
 def row_numbers(X: Array, seed: int) -> npt.NDArray[np.uint64]:

@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from marginwise._arrays import Array, Indices
 from marginwise._processes import outcomes
 from marginwise._summary import summary
 from marginwise.criteria import Criterion
@@ -34,9 +34,6 @@ from marginwise.search import QuasiNewton, Search
 from marginwise.search.progress import counter
 from marginwise.search.quasi_newton import Pairs, pairs_of
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 #: Standard deviations of ln l_a around a shared ln l, rung by rung above one shared length scale.
 SPREADS = (0.3, 1.0)

@@ -9,10 +9,8 @@ whole.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
+from marginwise._arrays import Array, Indices
 
 #: Of the examples at inputs that repeat, at least this share must be where labels differ, or repetitions are copies.
 _BELIEVED = 0.25

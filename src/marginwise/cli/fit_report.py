@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.cli.summary import Summary, ranked
+from marginwise._arrays import Array, Indices
+from marginwise.cli.summary import FitSummary, ranked
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
 from marginwise.display import Cell, Page, figure_style
@@ -26,7 +27,7 @@ _MOST_BARS, _LONGEST_NAME = 20, 30
 _BINS = 10
 
 
-def fit_report(model: TunedSVC, table: Table, summary: Summary) -> Page:
+def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
     """Return the page."""
     page = Page(f"{summary.target} in {summary.table}", f"{summary.contents}.")
     commonest = 1 - max(summary.classes.values()) / summary.rows
@@ -44,7 +45,7 @@ def fit_report(model: TunedSVC, table: Table, summary: Summary) -> Page:
         # The page's fonts have what matplotlib's own lack.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_inputs(page, model, summary)
-        _add_predictions(page, HeldOut.of(model, table.X, table.y), list(summary.classes))
+        _add_predictions(page, HeldOutRows.of(model, table.X, table.y), list(summary.classes))
         _add_search(page, model, summary)
     page.text(
         f"Made by marginwise {version('marginwise')} with criterion {summary.criterion}, {summary.slack} slack and "
@@ -54,18 +55,18 @@ def fit_report(model: TunedSVC, table: Table, summary: Summary) -> Page:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutRows:
     """Class probabilities of the examples that the model was trained on, from models without them.
 
     ``codes`` are the examples' class numbers, ``weights`` how often each is in the table.
     """
 
-    probability: npt.NDArray[np.float64]
-    codes: npt.NDArray[np.intp]
-    weights: npt.NDArray[np.float64]
+    probability: Array
+    codes: Indices
+    weights: Array
 
     @classmethod
-    def of(cls, model: TunedSVC, X: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> HeldOut:
+    def of(cls, model: TunedSVC, X: Array, y: npt.NDArray[Any]) -> HeldOutRows:
         """Return those of a model that was fitted to this table; repeated rows are one example."""
         codes = np.searchsorted(model.classes_, y)
         once = np.ones(len(y))
@@ -73,11 +74,11 @@ class HeldOut:
         return cls(model._held_out(), rows.codes, rows.weights)
 
     @property
-    def predicted(self) -> npt.NDArray[np.intp]:
+    def predicted(self) -> Indices:
         """The number of the most probable class."""
         return self.probability.argmax(axis=1)
 
-    def confusion(self) -> npt.NDArray[np.float64]:
+    def confusion(self) -> Array:
         """Return how many examples of each class (rows) were taken for each (columns)."""
         n_classes = self.probability.shape[1]
         pairs = self.codes * n_classes + self.predicted
@@ -106,7 +107,7 @@ def _literal(name: str) -> str:
     return short.replace("$", r"\$")
 
 
-def _add_inputs(page: Page, model: TunedSVC, summary: Summary) -> None:
+def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("Which inputs matter")
     page.text(
         "The influence of a column is the mean change of the predicted probabilities when its cells are replaced by "
@@ -141,7 +142,7 @@ def _add_influences(page: Page, order: list[tuple[str, float]]) -> None:
     page.figure(figure, f"Influence of the columns, the largest first{rest}.", f"Bars; the largest are {largest}.")
 
 
-def _add_predictions(page: Page, held_out: HeldOut, labels: list[str]) -> None:
+def _add_predictions(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
     page.heading("How far to trust it")
     page.text(
         "Each example of the table was predicted by models that had not seen it. Where the dots are on the diagonal, "
@@ -163,7 +164,7 @@ def _add_predictions(page: Page, held_out: HeldOut, labels: list[str]) -> None:
     )
 
 
-def _confusion(counts: npt.NDArray[np.float64], k: int) -> list[Cell]:
+def _confusion(counts: Array, k: int) -> list[Cell]:
     """Return the cells of class ``k``: how often each class was predicted for it, and its error."""
     error = float(1 - counts[k] / counts.sum())
     tones = ["good" if j == k else "bad" if n else "" for j, n in enumerate(counts)]
@@ -173,7 +174,7 @@ def _confusion(counts: npt.NDArray[np.float64], k: int) -> list[Cell]:
     ]
 
 
-def _add_search(page: Page, model: TunedSVC, summary: Summary) -> None:
+def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("How it was tuned")
     page.text(
         "C, k0, koff and the length scales optimise the criterion under a prior, for standardised inputs. Freedom is "

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
 from marginwise.datasets.reading import some
@@ -127,7 +127,7 @@ def _row_numbers(table: Table) -> Iterator[str]:
         )
 
 
-def _rises(column: npt.NDArray[np.float64]) -> bool:
+def _rises(column: Array) -> bool:
     """Return whether whole numbers rise from row to row."""
     return bool((np.diff(column) > 0).all() and (column == np.round(column)).all())
 

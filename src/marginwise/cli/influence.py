@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Indices
 from marginwise.datasets import Table
 
 #: Rows predicted for all columns together, and at least and at most for each.
@@ -34,9 +34,9 @@ def influences(model: Any, table: Table, seed: int) -> dict[str, float]:
     return dict(zip(columns, changes.tolist(), strict=True))
 
 
-def _inputs_by_column(table: Table) -> dict[str, npt.NDArray[np.intp]]:
+def _inputs_by_column(table: Table) -> dict[str, Indices]:
     """Return which inputs each column of the table became."""
-    found: dict[str, npt.NDArray[np.intp]] = {}
+    found: dict[str, Indices] = {}
     first = 0
     for name in table.columns:
         width = len(table.categories.get(name, ("",)))

@@ -34,7 +34,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Summary:
+class FitSummary:
     """A fitted model and the table it is from, in numbers and words."""
 
     table: str
@@ -112,7 +112,7 @@ def _bars(title: str, values: dict[str, float]) -> str:
 
 def summarise(
     model: TunedSVC, table: Table, *, name: str, seed: int, warnings: Sequence[str], seconds: float
-) -> Summary:
+) -> FitSummary:
     """Return the summary of a model fitted to a table."""
     labels, counts = np.unique(table.y, return_counts=True)
     words = [str(label) for label in labels.tolist()]
@@ -122,7 +122,7 @@ def summarise(
         for part, separates in zip(model.models_, _separations(words), strict=True)
         for member in sorted(part.members, key=lambda member: -member.weight)
     ]
-    return Summary(
+    return FitSummary(
         table=name,
         target=table.target_name,
         rows=len(table.y),

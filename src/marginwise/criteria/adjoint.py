@@ -15,13 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.criteria.factor import factorise
 from marginwise.criteria.training import DenseTrained, principal_block
 from marginwise.status import CONVERGED, Status
-
-Array = npt.NDArray[np.float64]
 
 #: Reciprocal condition below which the derivative of the solution has no correct digit left.
 _SINGULAR = 1e-15

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import DenseTrained, train, wrong
 from marginwise.model import Model
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
 
 
 class SupportVectorFraction(Criterion):

@@ -7,17 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
-
+from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +36,7 @@ class Evaluation:
     """
 
     value: float
-    gradient: Vector | None
+    gradient: Array | None
     status: Status = CONVERGED
     state: Any = None
     info: dict[str, Any] = field(default_factory=dict)

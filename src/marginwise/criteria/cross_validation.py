@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
+from marginwise._arrays import Array, Indices
 from marginwise.covariance import DenseCovariance
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
@@ -34,9 +34,6 @@ from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 
 class _Folded(Criterion):

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled_vector
 from marginwise.covariance.triangles import inverse_triangle, mirrored
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

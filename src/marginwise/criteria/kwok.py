@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.curvature import log_maximum, log_maximum_slope
@@ -27,9 +27,6 @@ from marginwise.errors import InvalidInputError
 from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 _NO_MAXIMUM = (
     "the smoothed posterior has no maximum near the SVM's solution: the negative curvature of Kwok's loss "

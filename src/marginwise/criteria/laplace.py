@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.curvature import curvature, log_maximum, log_maximum_slope
@@ -26,9 +26,6 @@ from marginwise.errors import InvalidInputError
 from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 NOT_POSITIVE_DEFINITE = (
     "the determinant of I + LK could not be computed: the Gram matrix is so close to singular that rounding makes "

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise.criteria.bounds import least_margin
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import DenseTrained, principal_block, starting_point, train, wrong
@@ -21,9 +21,6 @@ from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import solve_dense
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 #: Distance from zero beyond which the bound is trusted over a second training (its natural unit is 1).
 _SURE = 1e-6

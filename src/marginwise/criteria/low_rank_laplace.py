@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack, solve
 
+from marginwise._arrays import Array
 from marginwise.covariance import LowRankCovariance
 from marginwise.criteria.contract import Evaluation
 from marginwise.criteria.curvature import Curvature, log_maximum, log_maximum_slope
@@ -22,8 +22,6 @@ from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.svm import solve_problem
 from marginwise.svm.low_rank import LEAST, positive_residual
-
-Array = npt.NDArray[np.float64]
 
 #: Up to this many times the rank, the equations of the free support vectors are solved as they are: where D is tiny,
 #: as with nearly as many inducing inputs as rows, Woodbury's formula leaves few correct digits.

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lstsq
 
+from marginwise._arrays import Array
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, train
@@ -29,8 +29,6 @@ from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_dense
-
-Array = npt.NDArray[np.float64]
 
 #: Relative difference of norms that is rounding.
 _EQUAL = 1e-12

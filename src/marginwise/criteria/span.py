@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
+from marginwise._arrays import Array
 from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.factor import Factor, factorise
@@ -25,8 +25,6 @@ from marginwise.errors import InvalidInputError
 from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
 
 _SINGULAR = "the span could not be computed: K + I/C is singular to rounding; a smaller C·k0 helps"
 

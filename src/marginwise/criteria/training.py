@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise.covariance import DenseCovariance
 from marginwise.criteria.contract import Evaluation
 from marginwise.errors import InvalidInputError
@@ -18,9 +18,6 @@ from marginwise.problem import Problem, merge_repeated
 from marginwise.status import Status
 from marginwise.svm import Solution, solve_svm
 from marginwise.svm.contract import describe
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 #: A margin (natural unit 1) this close to zero is a tie, which H(0) = 1 in eq. (hinge) counts as an error.
 _TIE = 1e-10

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer
 
+from marginwise._arrays import Array, Mask
 from marginwise._summary import summary
 from marginwise.datasets import generated
 from marginwise.datasets.table import Table, load_table
 from marginwise.errors import InvalidInputError, choose
-
-Array = npt.NDArray[np.float64]
 
 _FILES = Path(__file__).parent / "files"
 
@@ -145,7 +144,7 @@ def load_benchmark(name: str, data_dir: str | os.PathLike[str] | None = None, *,
     )
 
 
-def _training_rows(complete: _Complete, n_train: int, random_state: int) -> npt.NDArray[np.bool_]:
+def _training_rows(complete: _Complete, n_train: int, random_state: int) -> Mask:
     """Mark the first rows, or equal numbers drawn from each group."""
     training = np.zeros(len(complete.y), dtype=bool)
     if complete.groups is None:

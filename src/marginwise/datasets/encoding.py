@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.datasets.reading import Grid, number, repeated, some, wrong_file
-
-Array = npt.NDArray[np.float64]
 
 #: Categories a column of words may have; with more it is an identifier, or numbers that are badly written.
 MOST_CATEGORIES = 100

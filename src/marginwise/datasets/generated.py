@@ -14,10 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import ncx2, norm
 
-Array = npt.NDArray[np.float64]
+from marginwise._arrays import Array
 
 N_INPUTS = 20
 SHIFT = 2.0 / math.sqrt(N_INPUTS)

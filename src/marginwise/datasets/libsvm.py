@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import load_svmlight_file
 
+from marginwise._arrays import Array
 from marginwise.datasets.reading import some, wrong_file
-
-Array = npt.NDArray[np.float64]
 
 SUFFIXES = frozenset({".libsvm", ".svm", ".svmlight"})
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
 
 #: What a missing value is written as, in any mixture of capitals.
@@ -53,7 +54,7 @@ class Grid:
         column = self.columns[j]
         return column if isinstance(column, tuple) else tuple("" if x != x else str(x) for x in column.tolist())
 
-    def numbers(self, j: int) -> npt.NDArray[np.float64] | None:
+    def numbers(self, j: int) -> Array | None:
         """Return a column as numbers, or None if some cell holds something else."""
         column = self.columns[j]
         if isinstance(column, np.ndarray):

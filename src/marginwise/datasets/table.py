@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise.datasets.dialect import Dialect, read_text
 from marginwise.datasets.encoding import as_labels, encode, require_no_missing
@@ -17,8 +18,6 @@ from marginwise.datasets.libsvm import is_libsvm, read_libsvm
 from marginwise.datasets.parquet import is_parquet, read_parquet
 from marginwise.datasets.reading import Grid, is_position, read_bytes, some, wrong_file
 from marginwise.errors import InvalidInputError
-
-Array = npt.NDArray[np.float64]
 
 #: Name of the target of a LIBSVM file, which has no names.
 _LABEL = "label"

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_expit, logsumexp
 
+from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance import Sites
 from marginwise.ensemble import TunedModel
@@ -18,8 +18,6 @@ from marginwise.estimators._calibration import Calibration
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
 from marginwise.likelihoods import Slack
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,7 @@ class BinaryModel:
     sample_weight: Array
     slack: Slack
     members: tuple[TunedModel, ...]
-    support: npt.NDArray[np.intp]
+    support: Indices
     dual_coef: Array
     held_out: Array
     warnings: tuple[str, ...]

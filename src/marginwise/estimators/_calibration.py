@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
-Array = npt.NDArray[np.float64]
+from marginwise._arrays import Array
 
 #: Examples from which on log-odds are set right. With fewer the groups would say more about chance.
 ENOUGH = 1500

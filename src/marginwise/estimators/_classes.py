@@ -13,12 +13,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from marginwise._arrays import Array, Indices, Mask
 from marginwise.covariance import as_blocks
 from marginwise.draw import draw_rows, input_numbers, row_numbers
 from marginwise.errors import InvalidInputError
 from marginwise.examples import count_examples, counts_of
-
-Array = npt.NDArray[np.float64]
 
 #: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
@@ -42,7 +41,7 @@ class ClassificationTable:
     """
 
     X: Array
-    codes: npt.NDArray[np.intp]
+    codes: Indices
     weights: Array
     classes: npt.NDArray[Any]
     examples: Array
@@ -53,7 +52,7 @@ class ClassificationTable:
         positive = [1] if len(self.classes) == 2 else range(len(self.classes))
         return [np.where(self.codes == k, 1.0, -1.0) for k in positive]
 
-    def rows(self, chosen: npt.NDArray[np.intp]) -> ClassificationTable:
+    def rows(self, chosen: Indices) -> ClassificationTable:
         """Return the table of these rows, in memory."""
         mask = np.zeros(len(self.codes), dtype=bool)
         mask[chosen] = True
@@ -64,7 +63,7 @@ class ClassificationTable:
         return ClassificationTable(X, *columns)
 
     @cached_property
-    def inputs(self) -> npt.NDArray[np.intp]:
+    def inputs(self) -> Indices:
         """Numbers of the inputs, equal for equal ones."""
         return input_numbers(self.X)
 
@@ -84,7 +83,7 @@ class ClassificationTable:
         """Weights whose mean over the examples of each class is 1."""
         return self.relative_weights / self.importance[self.codes]
 
-    def drawn(self, size: int, allowed: npt.NDArray[np.bool_], seed: int) -> ClassificationTable:
+    def drawn(self, size: int, allowed: Mask, seed: int) -> ClassificationTable:
         """Return distinct random rows among those allowed, which neither order nor repetitions of rows change."""
         numbers = np.concatenate(as_blocks(self.X).map(row_numbers, seed))
         places = np.flatnonzero(allowed)
@@ -119,7 +118,7 @@ class ClassificationTable:
         return replace(self, examples=count_examples(self.inputs, self.codes, self.examples))
 
 
-def _taken(X: Array, mask: npt.NDArray[np.bool_]) -> Array:
+def _taken(X: Array, mask: Mask) -> Array:
     return X[mask]
 
 
@@ -167,7 +166,7 @@ def _of_one_kind(y: Any) -> Any:
     raise InvalidInputError("y", found, "labels of one kind, none missing: strings, whole numbers or booleans")
 
 
-def set_aside(codes: npt.NDArray[np.intp], fraction: float | None, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def set_aside(codes: Indices, fraction: float | None, rng: np.random.Generator) -> Mask:
     """Return which rows are set aside: this fraction of each class, at least one of it and never all."""
     aside = np.zeros(len(codes), dtype=bool)
     if fraction is None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
+from marginwise._arrays import Array
 from marginwise.covariance import as_blocks
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._classes import ClassificationTable, classified
 from marginwise.estimators._scaling import Scaling
-
-Array = npt.NDArray[np.float64]
 
 
 def is_dask(X: Any) -> bool:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from marginwise._arrays import Array, Mask
 from marginwise._processes import leave_no_processes, outcomes
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, climb, settle, with_restarts
@@ -28,9 +28,6 @@ from marginwise.search.held_out import VALIDATION
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 #: Below this many rows BLAS runs in one thread, and so it does while tuning with a limited rank: matrices are so small
 #: that threads only wait for each other.

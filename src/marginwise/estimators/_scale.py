@@ -7,8 +7,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.covariance import Sites, choose_inducing
 from marginwise.errors import InvalidInputError
 from marginwise.inference.api import site_posterior
@@ -16,8 +16,6 @@ from marginwise.inference.prediction import GaussianPosterior
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
 
 #: Rows up to which "auto" keeps the exact Gram matrix. Beyond, its cubed time is what counts; just
 #: above, low rank is not faster yet.

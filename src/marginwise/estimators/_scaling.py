@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
-
-Array = npt.NDArray[np.float64]
 
 #: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
 _FAR = 1e100

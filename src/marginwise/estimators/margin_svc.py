@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from marginwise._arrays import Array
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.hyperparameters import Hyperparameters
@@ -17,8 +18,6 @@ from marginwise.likelihoods import as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.svm import solve_problem, svm_covariance
-
-Array = npt.NDArray[np.float64]
 
 #: Rows predicted at a time.
 _BLOCK = 2048

@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from marginwise._arrays import Array, Indices
 from marginwise._interrupts import hold_interrupts
 from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
@@ -35,8 +36,6 @@ from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import Limits, Record, Run, Trace, as_search
 from marginwise.tuning import SearchSettings
-
-Array = npt.NDArray[np.float64]
 
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
@@ -236,7 +235,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         scaling = Scaling.of(table.X, table.weights_in_class) if self.standardize else Scaling.none(table.X)
         return table, scaling, scaling(table.X)
 
-    def _describe(self, codes: npt.NDArray[np.intp], weights: Array) -> None:
+    def _describe(self, codes: Indices, weights: Array) -> None:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters
         self.C_, self.kernel_ = self.hyperparameters_.C, self.hyperparameters_.kernel

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise._interrupts import safe_point
 from marginwise.errors import InvalidInputError
 from marginwise.inference.diagnostics import split_rhat
 from marginwise.inference.gradient import GradientEstimate, GradientRecorder
 from marginwise.inference.sampler import Sampler
 
-Array = npt.NDArray[np.float64]
 State = TypeVar("State")
 
 #: A potential scale reduction above this means chains that do not agree yet.
@@ -105,7 +104,7 @@ class Collection:
     precise: bool
 
     @property
-    def groups(self) -> npt.NDArray[np.intp]:
+    def groups(self) -> Indices:
         """The group of each draw kept, whose means are independent: its chain, or a stretch of the only chain."""
         chains, kept = self.acceptance.shape[1], self.duals.shape[1]
         numbers = np.arange(kept)

@@ -17,13 +17,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled_vector
 from marginwise.inference.reference import GaussianReference
 from marginwise.inference.sampler import Draws, Target
-
-Array = npt.NDArray[np.float64]
 
 
 class _Examples(NamedTuple):

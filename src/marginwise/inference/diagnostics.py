@@ -10,10 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len, rfft
 
-Array = npt.NDArray[np.float64]
+from marginwise._arrays import Array
 
 #: Steps from which on a series is long enough for the variance of block means.
 _LONG = 400

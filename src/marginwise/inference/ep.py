@@ -7,17 +7,15 @@ equations once near, and one at a time where these fail: with many repeated rows
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._interrupts import safe_point
 from marginwise.covariance import SiteCovariance, Sites
 from marginwise.inference.ep_mixing import Mixer
-from marginwise.inference.ep_steps import Moves, Point
+from marginwise.inference.ep_steps import Moves, SitePoint
 from marginwise.inference.sites import SiteApproximation
 from marginwise.likelihoods import WeightedLikelihood
 from marginwise.status import CONVERGED, Status
-
-Array = npt.NDArray[np.float64]
 
 #: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.
 TOLERANCE = 1e-7
@@ -89,7 +87,7 @@ def run_ep(
     )
 
 
-def _log_evidence(point: Point, likelihood: WeightedLikelihood) -> float:
+def _log_evidence(point: SitePoint, likelihood: WeightedLikelihood) -> float:
     """Return ln Q(Y|X): Rasmussen & Williams (2006), eq. 3.65, with the quadratic terms collected in b = K⁻¹μ."""
     gaussian = point.gaussian
     b, v = gaussian.dual_mean, gaussian.cavity_variance

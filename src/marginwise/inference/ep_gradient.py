@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.covariance import SiteGaussian
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.repetitions import without_one
 from marginwise.inference.sites import SiteApproximation
 from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
 
 #: Relative accuracy of the adjoint system, or that of the fixed point if it is worse.
 _ACCURACY = 1e-10
@@ -33,7 +31,7 @@ def evidence_gradient(result: SiteApproximation, likelihood: WeightedLikelihood)
     return np.concatenate([[likelihood.C * by_c], gaussian.contract_evidence(blur_bar)])
 
 
-class LeaveOneOut(NamedTuple):
+class LeftOutProbability(NamedTuple):
     """Log-probability of each label under its cavity, normalised over the two labels; derivatives at fixed cavity."""
 
     log_probability: Array
@@ -43,7 +41,7 @@ class LeaveOneOut(NamedTuple):
     by_c: Array
 
 
-def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, problem: Problem) -> LeaveOneOut:
+def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, problem: Problem) -> LeftOutProbability:
     """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples.
 
     Several examples in a row have one site, and one of them is left out: what the others say of the latent value, the
@@ -59,7 +57,7 @@ def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, proble
     to_mean = p_wrong * (right.slope - wrong.slope)
     to_variance = p_wrong * (_by_variance(right, v) - _by_variance(wrong, v))
     to_c = p_wrong * (right.value_c - wrong.value_c)
-    return LeaveOneOut(
+    return LeftOutProbability(
         log_probability,
         to_mean * rest.mean_m + to_variance * rest.variance_m,
         to_mean * rest.mean_v + to_variance * rest.variance_v,

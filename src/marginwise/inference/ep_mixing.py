@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.covariance import Sites
-
-Array = npt.NDArray[np.float64]
 
 #: Earlier updates that are looked back on.
 _DEPTH = 5

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled, compiled_vector
 from marginwise.likelihoods import Slack, WeightedLikelihood
 from marginwise.likelihoods.tilted import slack_entries
-
-Array = npt.NDArray[np.float64]
 
 
 def sweep_sites(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.covariance import SiteCovariance, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep_mixing import Mixer
 from marginwise.inference.ep_sequential import sweep_sites
 from marginwise.inference.jacobian import SiteJacobian
 from marginwise.likelihoods import Moments, WeightedLikelihood
-
-Array = npt.NDArray[np.float64]
 
 _EPSILON = float(np.finfo(float).eps)
 
@@ -29,7 +27,7 @@ _MOST_ROUNDING = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class SitePoint:
     """Sites, the moments they give, and the sites that match the tilted moments.
 
     Attributes
@@ -57,7 +55,7 @@ class Moves:
     y: Array
     likelihood: WeightedLikelihood
 
-    def point(self, tau: Array, nu: Array) -> Point | None:
+    def point(self, tau: Array, nu: Array) -> SitePoint | None:
         """Return the point of these sites, or None if their Gaussian can't be computed."""
         gaussian = self.covariance.gaussian(tau, nu)
         if gaussian is None:
@@ -73,9 +71,9 @@ class Moves:
         residual = max(float(np.abs(shift).max()), float(np.abs(spread).max()))
         # Σ is known to a relative error of about ε K_ii/Σ_ii, and with it the mean Σν.
         lost = float((self.covariance.diagonal / variance).max() * (1.0 + scale.max() * np.linalg.norm(nu)))
-        return Point(gaussian, tilted, matched, residual, merit, min(10.0 * _EPSILON * lost, _MOST_ROUNDING))
+        return SitePoint(gaussian, tilted, matched, residual, merit, min(10.0 * _EPSILON * lost, _MOST_ROUNDING))
 
-    def prior(self) -> Point:
+    def prior(self) -> SitePoint:
         """Return the point without sites."""
         zero = np.zeros(len(self.y))
         point = self.point(zero, zero)
@@ -83,7 +81,7 @@ class Moves:
             raise InvalidInputError("kernel", "without a positive K(x, x) at some row", "a covariance; add a Constant")
         return point
 
-    def all_at_once(self, point: Point, mixer: Mixer) -> Point | None:
+    def all_at_once(self, point: SitePoint, mixer: Mixer) -> SitePoint | None:
         """Return the point after an update of all sites from the same cavities, mixed with earlier ones.
 
         Each site corrects the mean as if it were the only one, and n corrections at once can lead far beyond. So the
@@ -110,7 +108,7 @@ class Moves:
             b = new
         return self.point(*matched)
 
-    def newton(self, point: Point, tolerance: float) -> Point | None:
+    def newton(self, point: SitePoint, tolerance: float) -> SitePoint | None:
         """Return the point after a step of Newton's method, or None if that is no better."""
         gaussian = point.gaussian
         jacobian = SiteJacobian(gaussian, point.tilted, cavities=True)
@@ -128,7 +126,7 @@ class Moves:
         moved = self.point(*sites)
         return moved if moved is not None and moved.merit < 0.7 * point.merit else None
 
-    def one_at_a_time(self, point: Point, part: float) -> Point | None:
+    def one_at_a_time(self, point: SitePoint, part: float) -> SitePoint | None:
         """Return the point after this part of an update of each site in turn.
 
         Where the covariance is of low rank, all move at once, each by a third of that part.

@@ -17,14 +17,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
+from marginwise._arrays import Array
 from marginwise.inference.reference import GaussianReference
 from marginwise.inference.reference_hmc import ReferenceHMC, ReferenceState
 from marginwise.inference.sampler import Target
-
-Array = npt.NDArray[np.float64]
 
 #: Share of the effective number of samples that must be left when a rung's samples are reweighted to the next rung.
 _CARRY = 0.5

@@ -16,15 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.covariance import DenseCovariance
 from marginwise.inference.control_variates import ControlVariates
 from marginwise.inference.diagnostics import Estimate, estimate_mean
 from marginwise.inference.sampler import Draws, Target
 from marginwise.kernels import Constant, Kernel
-
-Array = npt.NDArray[np.float64]
 
 #: Chains are shared out among at most this many cells, steps among as many as there are blocks of this length.
 _MAX_GROUPS = 8

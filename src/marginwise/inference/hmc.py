@@ -14,14 +14,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled
 from marginwise.inference.sampler import Draws, Info, Sampler, Target, metropolis
 from marginwise.likelihoods.slack import slack_force, slack_loss
 from marginwise.svm import solve_dense
-
-Array = npt.NDArray[np.float64]
 
 #: Steps of the paper: 40,000, of which the first half is discarded.
 N_DISCARDED = 20_000

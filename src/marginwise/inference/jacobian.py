@@ -17,12 +17,10 @@ deviations.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.covariance import SiteGaussian, Sites
 from marginwise.likelihoods import Moments
-
-Array = npt.NDArray[np.float64]
 
 #: Newton's step for a precision is kept within this factor of the one that the map leads to.
 _FACTOR = 3.0

@@ -8,7 +8,6 @@ values are normal around θ* with covariance (K⁻¹ + L)⁻¹.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from marginwise.errors import NotConvergedError
 from marginwise.inference.prediction import GaussianPosterior
@@ -16,8 +15,6 @@ from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
 from marginwise.svm import solve_svm
-
-Array = npt.NDArray[np.float64]
 
 #: Smoothing of l_2'' in the paper, section ztmc.
 SMOOTHING = 0.1

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Mask
 from marginwise._jit import compiled, compiled_vector
 from marginwise.likelihoods.slack import rounded_force, slack_loss
-
-Array = npt.NDArray[np.float64]
 
 
 class Residual(NamedTuple):
@@ -93,7 +91,7 @@ def residual_energy(x: Array, residual: Residual) -> Array:
 
 
 @compiled
-def restore(accepted: npt.NDArray[np.bool_], new: Array, old: Array) -> None:
+def restore(accepted: Mask, new: Array, old: Array) -> None:
     """Put the old columns back into ``new`` where the proposal was not accepted."""
     n, chains = new.shape
     for i in range(n):

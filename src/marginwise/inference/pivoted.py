@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
+from marginwise._arrays import Array, Indices
 
 #: Directions in which the prior variance is below this fraction of the kernel's range are left out: they move a latent
 #: value by less than 1e-6 of its prior standard deviation, and triangular solves keep more than half their digits.

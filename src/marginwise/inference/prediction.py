@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._interrupts import safe_point
 from marginwise.covariance import SiteGaussian, Sites
 from marginwise.errors import NotConvergedError
@@ -16,8 +17,6 @@ from marginwise.kernels import Kernel
 from marginwise.likelihoods import WeightedLikelihood
 from marginwise.model import Model
 from marginwise.problem import Problem, check_inputs
-
-Array = npt.NDArray[np.float64]
 
 #: Numbers in a block of covariances of new points: what predictions take of memory, whatever the number of points.
 _BLOCK_NUMBERS = 2**22

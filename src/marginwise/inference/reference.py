@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from marginwise._arrays import Array
 from marginwise.inference.pivoted import PivotedGram
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

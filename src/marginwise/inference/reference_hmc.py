@@ -18,14 +18,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.inference import leapfrog
 from marginwise.inference.leapfrog import Residual
 from marginwise.inference.reference import GaussianReference
 from marginwise.inference.sampler import Draws, Info, Sampler, Target, metropolis
-
-Array = npt.NDArray[np.float64]
 
 #: Mean time of a trajectory: a little under a quarter turn (π/2), at which a Gaussian would forget its start.
 _TRAJECTORY = 1.2

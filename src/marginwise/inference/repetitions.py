@@ -6,11 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.likelihoods import WeightedLikelihood
-
-Array = npt.NDArray[np.float64]
 
 
 class Rest(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from marginwise._arrays import Array, Indices
 from marginwise._jit import compiled
 from marginwise.covariance import Sites
 from marginwise.inference.collect import Collection
@@ -20,8 +21,6 @@ from marginwise.inference.pivoted import PivotedGram
 from marginwise.likelihoods import Slack
 from marginwise.likelihoods.tilted import tilted_slack
 from marginwise.problem import check_inputs
-
-Array = npt.NDArray[np.float64]
 
 #: Numbers held at a time while label probabilities are averaged over draws (16 MB).
 _AT_ONCE = 2**21
@@ -123,7 +122,7 @@ class SampledPosterior(Posterior):
 
 
 @compiled
-def _log_sums_of_groups(power: int, means: Array, variances: Array, C: float, groups: npt.NDArray[np.intp]) -> Array:
+def _log_sums_of_groups(power: int, means: Array, variances: Array, C: float, groups: Indices) -> Array:
     """Return ln of the sum over the s of a group of ∫ N(f; means[i, s], variances[i]) exp[-C l_p(f)] df, for each i."""
     n, draws = means.shape
     largest = np.full((n, 1 + groups.max()), -np.inf)

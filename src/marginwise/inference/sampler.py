@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Mask
 from marginwise.likelihoods import Slack
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ class Sampler(ABC, Generic[State]):
         """Return the latent values of a state."""
 
 
-def metropolis(rng: np.random.Generator, energy_error: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+def metropolis(rng: np.random.Generator, energy_error: Array) -> tuple[Array, Mask]:
     """Return each chain's probability of acceptance, min(1, exp(-ΔH)), and whether it accepts.
 
     A trajectory that left the range of floating-point numbers is rejected.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from marginwise.covariance import DenseCovariance, Sites
 from marginwise.errors import InvalidInputError
@@ -25,8 +24,6 @@ from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Code, Status
-
-Array = npt.NDArray[np.float64]
 
 #: Chains: enough for matrix products at full speed; small problems need more of them.
 _N_CHAINS, _N_CHAINS_SMALL, _SMALL = 64, 128, 250

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.covariance import DenseCovariance, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep import TOLERANCE
@@ -19,8 +19,6 @@ from marginwise.inference.jacobian import SiteJacobian
 from marginwise.inference.sites import SiteApproximation
 from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.status import CONVERGED, Status
-
-Array = npt.NDArray[np.float64]
 
 _EPSILON = float(np.finfo(float).eps)
 

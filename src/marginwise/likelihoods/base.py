@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from marginwise._arrays import Array
 
 
 class Moments(NamedTuple):
@@ -23,15 +22,15 @@ class Moments(NamedTuple):
     to m: ∂Z/∂v = ½∂²Z/∂m², ∂E/∂v = ½∂²E/∂m².
     """
 
-    value: Vector  # L
-    slope: Vector  # ∂L/∂m; the mean of the tilted density is m + v·slope
-    shrink: Vector  # -v ∂²L/∂m²
-    keep: Vector  # variance of the density in units of v, without cancellation: tilted 1 - shrink, otherwise 1
-    third: Vector  # ∂³L/∂m³
-    fourth: Vector  # ∂⁴L/∂m⁴
-    value_c: Vector  # ∂L/∂C
-    slope_c: Vector  # ∂²L/∂m∂C
-    curvature_c: Vector  # ∂³L/∂m²∂C
+    value: Array  # L
+    slope: Array  # ∂L/∂m; the mean of the tilted density is m + v·slope
+    shrink: Array  # -v ∂²L/∂m²
+    keep: Array  # variance of the density in units of v, without cancellation: tilted 1 - shrink, otherwise 1
+    third: Array  # ∂³L/∂m³
+    fourth: Array  # ∂⁴L/∂m⁴
+    value_c: Array  # ∂L/∂C
+    slope_c: Array  # ∂²L/∂m∂C
+    curvature_c: Array  # ∂³L/∂m²∂C
 
 
 class Likelihood(ABC):
@@ -49,11 +48,11 @@ class Likelihood(ABC):
     has_penalty: bool = True
 
     @abstractmethod
-    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return ln ∫ N(z; f_i, v_i) t(z; C)^w_i dz and its derivatives in the mean margins f and in C."""
 
     @abstractmethod
-    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return ∫ N(z; f_i, v_i) w_i ln t(z; C) dz and its derivatives."""
 
     def log_kappa(self, C: float) -> float:
@@ -64,7 +63,7 @@ class Likelihood(ABC):
         """Return d ln κ / dC."""
         return 0.0
 
-    def weighted(self, C: float, weights: Vector) -> WeightedLikelihood:
+    def weighted(self, C: float, weights: Array) -> WeightedLikelihood:
         """Return the likelihood κ(C)^w t(f; C)^w of examples with these weights."""
         return WeightedLikelihood(self, C, weights)
 
@@ -87,8 +86,8 @@ class WeightedLikelihood:
 
     likelihood: Likelihood
     C: float
-    weights: Vector
-    blur: Vector | None = None
+    weights: Array
+    blur: Array | None = None
 
     @property
     def log_kappa(self) -> float:
@@ -100,7 +99,7 @@ class WeightedLikelihood:
         """d ln κ / dC."""
         return self.likelihood.log_kappa_derivative(self.C)
 
-    def tilted(self, m: Vector, v: Vector, y: Vector) -> Moments:
+    def tilted(self, m: Array, v: Array, y: Array) -> Moments:
         """Return ln ∫ N(θ; m_i, v_i) t(y_iθ)^w_i dθ and its derivatives."""
         whole = v if self.blur is None else v + self.blur
         moments = _in_latent_values(self.likelihood.tilted(y * m, whole, self.C, self.weights), y)
@@ -110,7 +109,7 @@ class WeightedLikelihood:
         own = v / whole
         return moments._replace(shrink=moments.shrink * own, keep=moments.keep + moments.shrink * (1.0 - own))
 
-    def expected(self, m: Vector, v: Vector, y: Vector) -> Moments:
+    def expected(self, m: Array, v: Array, y: Array) -> Moments:
         """Return ∫ N(θ; m_i, v_i) w_i ln t(y_iθ) dθ and its derivatives."""
         return _in_latent_values(self.likelihood.expected(y * m, v, self.C, self.weights), y)
 
@@ -122,11 +121,11 @@ class WeightedLikelihood:
         """Return the same likelihood for the same points, each counted once."""
         return replace(self, weights=np.ones_like(self.weights))
 
-    def blurred(self, blur: Vector | None) -> WeightedLikelihood:
+    def blurred(self, blur: Array | None) -> WeightedLikelihood:
         """Return the same likelihood blurred by these variances."""
         return replace(self, blur=blur)
 
 
-def _in_latent_values(moments: Moments, y: Vector) -> Moments:
+def _in_latent_values(moments: Moments, y: Array) -> Moments:
     """Return moments in latent values from those in margins: odd derivatives change sign with the label."""
     return moments._replace(slope=y * moments.slope, third=y * moments.third, slope_c=y * moments.slope_c)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.likelihoods.base import Likelihood, Moments
 from marginwise.likelihoods.quadrature import LOGISTIC, PROBIT, fill_by_quadrature
 from marginwise.likelihoods.slack import LINEAR, Slack
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -21,11 +19,11 @@ class Probit(Likelihood):
     name = "probit"
     has_penalty = False
 
-    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return ln Z and its derivatives: in closed form for weight one, else by quadrature."""
         return _moments(PROBIT, f, v, 1.0, weights, True)
 
-    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return E[w ln t] and its derivatives."""
         return _moments(PROBIT, f, v, 1.0, weights, False)
 
@@ -37,11 +35,11 @@ class Logistic(Likelihood):
     name = "logistic"
     has_penalty = False
 
-    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return ln Z and its derivatives."""
         return _moments(LOGISTIC, f, v, 1.0, weights, True)
 
-    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return E[w ln t] and its derivatives."""
         return _moments(LOGISTIC, f, v, 1.0, weights, False)
 
@@ -57,16 +55,16 @@ class Normalised(Likelihood):
         """That of the slack, with a prefix."""
         return f"normalised-{self.slack.name}"
 
-    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return ln Z and its derivatives."""
         return _moments(self.slack.power, f, v, C, weights, True)
 
-    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return E[w ln t] and its derivatives."""
         return _moments(self.slack.power, f, v, C, weights, False)
 
 
-def _moments(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool) -> Moments:
+def _moments(kind: int, f: Array, v: Array, C: float, weights: Array, tilted: bool) -> Moments:
     out = np.empty((9, len(f)))
     fill_by_quadrature(kind, f, v, C, weights, tilted, out)
     return Moments(*out)

@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled
 from marginwise.likelihoods.slack import gap_of_loss, slack_force, slack_loss
-from marginwise.likelihoods.tilted import Entries, Matrix
+from marginwise.likelihoods.tilted import Entries
 from marginwise.likelihoods.truncated import half_line, log_ndtr, logistic
-
-Vector = npt.NDArray[np.float64]
 
 #: In compiled code a likelihood is a number. A normalised slack is the slack's power.
 PROBIT, LOGISTIC = -1, -2
@@ -97,7 +95,7 @@ def integrate(kind: int, m: float, v: float, C: float, w: float, tilted: bool) -
 
 
 @compiled
-def _cuts(kind: int, m: float, v: float, C: float, w: float) -> tuple[Vector, int, float]:
+def _cuts(kind: int, m: float, v: float, C: float, w: float) -> tuple[Array, int, float]:
     """Return the ends of the pieces to integrate over, as f - m in order, their number, and the largest exponent.
 
     The exponent is w ln t(f) - (f - m)²/2v; as t grows with f, all its maxima are at f ≥ m.
@@ -176,7 +174,7 @@ def _softplus(x: float) -> float:
 
 
 @compiled
-def fill_by_quadrature(kind: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
+def fill_by_quadrature(kind: int, f: Array, v: Array, C: float, weights: Array, tilted: bool, out: Matrix) -> None:
     """Fill the rows of ``out`` with the entries at the margins f."""
     for i in range(len(f)):
         if tilted and kind == PROBIT and weights[i] == 1.0:

@@ -11,29 +11,27 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled_vector
 from marginwise.errors import InvalidInputError, choose
 from marginwise.likelihoods.base import Likelihood, Moments
 from marginwise.likelihoods.tilted import fill_slack
 
-Vector = npt.NDArray[np.float64]
-
 
 class Slopes(NamedTuple):
     """α = -φ'(z) and φ''(z) of a penalty φ at the margins z."""
 
-    alpha: Vector
-    curvature: Vector
+    alpha: Array
+    curvature: Array
 
 
 class RootCurvature(NamedTuple):
     """√L with its derivatives in α and log C; 0 for a point without curvature."""
 
-    root: Vector
-    by_alpha: Vector
-    by_log_C: Vector
+    root: Array
+    by_alpha: Array
+    by_log_C: Array
 
 
 @dataclass(frozen=True)
@@ -51,19 +49,19 @@ class Slack(Likelihood):
         """Whether the loss has no kink."""
         return self.power > 1
 
-    def loss(self, margin: Vector) -> Vector:
+    def loss(self, margin: Array) -> Array:
         """Return l_p at the margins z = yθ."""
         violation = np.maximum(1.0 - margin, 0.0)
         return violation if self.power == 1 else 0.5 * violation**2
 
-    def derivative(self, margin: Vector) -> Vector:
+    def derivative(self, margin: Array) -> Array:
         """Return l_p'(z); at the kink of l_1 the value of the violated side, as H(0) = 1 in eq. (hinge)."""
         violation = 1.0 - margin
         if self.power == 1:
             return -(violation >= 0.0).astype(float)
         return -np.maximum(violation, 0.0)
 
-    def second_derivative(self, margin: Vector) -> Vector:
+    def second_derivative(self, margin: Array) -> Array:
         """Return l_p''(z), without the point mass that l_1'' has at z = 1."""
         if self.power == 1:
             return np.zeros_like(margin)
@@ -87,28 +85,28 @@ class Slack(Likelihood):
         u = _distance_from_one(C)  # (1 - z²)/2 at z = 1 - u: the maximum moves, but to no first-order effect
         return u * (1.0 - 0.5 * u)
 
-    def tilted(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return ln ∫ N(z; f_i, v_i) exp[-C w_i l_p(z)] dz and its derivatives, in closed form."""
         return self._moments(f, v, C, weights, True)
 
-    def expected(self, f: Vector, v: Vector, C: float, weights: Vector) -> Moments:
+    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return -∫ N(z; f_i, v_i) C w_i l_p(z) dz and its derivatives, in closed form."""
         return self._moments(f, v, C, weights, False)
 
-    def _moments(self, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool) -> Moments:
+    def _moments(self, f: Array, v: Array, C: float, weights: Array, tilted: bool) -> Moments:
         out = np.empty((9, len(f)))
         fill_slack(self.power, f, v, C, weights, tilted, out)
         return Moments(*out)
 
-    def ridge(self, penalties: Vector) -> Vector:
+    def ridge(self, penalties: Array) -> Array:
         """Return what the dual adds to the diagonal of K; it falls as 1/C."""
         return np.zeros_like(penalties) if self.power == 1 else 1.0 / penalties
 
-    def reach(self, penalties: Vector) -> Vector:
+    def reach(self, penalties: Array) -> Array:
         """Return the largest α that the dual allows; where it is finite it grows as C."""
         return penalties if self.power == 1 else np.full_like(penalties, np.inf)
 
-    def rounded_slopes(self, margin: Vector, penalties: Vector, width: Vector) -> Slopes:
+    def rounded_slopes(self, margin: Array, penalties: Array, width: Array) -> Slopes:
         """Return those of φ(z) = min_e C l_p(z + e) + e²/2D: the penalty with its corner rounded off over D."""
         if self.power == 1:
             alpha = np.clip((1.0 - margin) / width, 0.0, penalties)
@@ -116,7 +114,7 @@ class Slack(Likelihood):
         stiffness = 1.0 / (width + 1.0 / penalties)  # φ = ½(1 - z)²/(D + 1/C) below the margin
         return Slopes(stiffness * np.maximum(1.0 - margin, 0.0), np.where(margin < 1.0, stiffness, 0.0))
 
-    def root_curvature(self, alpha: Vector, penalties: Vector, a: float) -> RootCurvature:
+    def root_curvature(self, alpha: Array, penalties: Array, a: float) -> RootCurvature:
         """Return √L of Laplace's approximation at marginal support vectors, smoothed so that it has derivatives.
 
         Linear slack, eq. (lapnv): √L = √(2π) α(C - α)/C, what integrating over the kink of l_1 leaves of it. Quadratic

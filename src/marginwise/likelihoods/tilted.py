@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from marginwise._arrays import Array
 from marginwise._jit import compiled
 from marginwise.likelihoods.truncated import half_line, log_ndtr, logistic
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 Entries = tuple[float, float, float, float, float, float, float, float, float]
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -127,7 +123,7 @@ def slack_entries(power: int, m: float, v: float, C: float, w: float, tilted: bo
 
 
 @compiled
-def fill_slack(power: int, f: Vector, v: Vector, C: float, weights: Vector, tilted: bool, out: Matrix) -> None:
+def fill_slack(power: int, f: Array, v: Array, C: float, weights: Array, tilted: bool, out: Array) -> None:
     """Fill the rows of ``out`` with the entries at the margins f."""
     for i in range(len(f)):
         entries = slack_entries(power, f[i], v[i], C, weights[i], tilted)

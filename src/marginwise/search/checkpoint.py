@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
 from marginwise.search.contract import Point
 from marginwise.search.trace import Record
 from marginwise.status import CONVERGED, Status
 
-Vector = npt.NDArray[np.float64]
 Entry = dict[str, Any]
 
 
@@ -140,7 +139,7 @@ def _to_entry(record: Record, has_state: bool) -> Entry:
     }
 
 
-def _vector(values: list[float] | None) -> Vector | None:
+def _vector(values: list[float] | None) -> Array | None:
     return None if values is None else np.array(values)
 
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices, Mask
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model
 from marginwise.status import CONVERGED, Status
 
-Vector = npt.NDArray[np.float64]
 State = TypeVar("State")
 
 #: A value on a bound may leave it by rounding on the way through exp and log.
@@ -43,10 +42,10 @@ class Space:
     """
 
     model: Model
-    origin: Vector
-    free: npt.NDArray[np.intp]
-    lower: Vector
-    upper: Vector
+    origin: Array
+    free: Indices
+    lower: Array
+    upper: Array
 
     @classmethod
     def around(cls, start: Model, *, fix_C: bool = False) -> Space:
@@ -73,33 +72,33 @@ class Space:
         return tuple(names[i] for i in self.free)
 
     @property
-    def is_C(self) -> npt.NDArray[np.bool_]:
+    def is_C(self) -> Mask:
         """Which entries of a position are log C (at most one)."""
         return self.free == 0
 
     @property
-    def groups(self) -> list[npt.NDArray[np.intp]]:
+    def groups(self) -> list[Indices]:
         """The entries of a position that belong together: each of C, k0 and koff alone, and all length scales."""
         together = [np.flatnonzero(np.isin(self.free, group)) for group in self.model.groups]
         alone = np.setdiff1d(np.arange(self.size), np.concatenate([*together, []]))
         return [*alone[:, None], *together]
 
     @property
-    def start(self) -> Vector:
+    def start(self) -> Array:
         """The position of the hyperparameters that the space was made around."""
         return self.origin[self.free]
 
-    def at(self, position: Vector) -> Model:
+    def at(self, position: Array) -> Model:
         """Return the model at a position."""
         logs = self.origin.copy()
         logs[self.free] = position
         return self.model.with_vector(logs)
 
-    def clip(self, position: Vector) -> Vector:
+    def clip(self, position: Array) -> Array:
         """Return the nearest position within the bounds."""
         return np.clip(position, self.lower, self.upper)
 
-    def normalised(self, gradient: Vector) -> Vector:
+    def normalised(self, gradient: Array) -> Array:
         """Return the gradient with the largest entry of each of :attr:`groups` scaled to one, by a positive factor.
 
         Far from an optimum the derivatives of the groups differ by orders of magnitude, which says how flat the score
@@ -113,7 +112,7 @@ class Space:
                 scaled[part] = gradient[part] / largest
         return scaled
 
-    def projected(self, position: Vector, gradient: Vector) -> Vector:
+    def projected(self, position: Array, gradient: Array) -> Array:
         """Return the gradient without the components that push a position out of the box."""
         pushes_out = ((position <= self.lower) & (gradient < 0)) | ((position >= self.upper) & (gradient > 0))
         return np.where(pushes_out, 0.0, gradient)
@@ -139,11 +138,11 @@ class Point:
         Not ok when the criterion failed here: there is nothing else to read then.
     """
 
-    position: Vector
+    position: Array
     value: float
     score: float
-    gradient: Vector | None = None
-    noise: Vector | None = None
+    gradient: Array | None = None
+    noise: Array | None = None
     status: Status = CONVERGED
 
     __repr__ = summary
@@ -154,7 +153,7 @@ class Step:
     """What a search made of a point: whether it moved there, and its step sizes or learning rates now."""
 
     accepted: bool
-    rates: Vector | None = None
+    rates: Array | None = None
 
     __repr__ = summary
 
@@ -181,7 +180,7 @@ class Search(ABC, Generic[State]):
         """Return the state of a search that begins at ``start``."""
 
     @abstractmethod
-    def propose(self, state: State, rng: np.random.Generator) -> Vector:
+    def propose(self, state: State, rng: np.random.Generator) -> Array:
         """Return the position to look at next."""
 
     @abstractmethod

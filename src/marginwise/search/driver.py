@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._interrupts import answered, safe_point
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
@@ -21,8 +21,6 @@ from marginwise.search.objective import Objective
 from marginwise.search.registry import choose_search, require_suitable
 from marginwise.search.trace import Record, Trace
 from marginwise.status import Code, Status
-
-Vector = npt.NDArray[np.float64]
 
 #: Called with each new record; the search ends if it returns True.
 Callback = Callable[[Record], bool | None]
@@ -210,7 +208,7 @@ class _Loop:
             if self.trace.accepted:
                 self.warm_start = self.checkpoint.state(self.trace.accepted[-1].index)
 
-    def _next_position(self) -> Vector:
+    def _next_position(self) -> Array:
         if self.search is None or not len(self.trace):
             return self.objective.space.start
         return self.search.propose(self.state, self.rng)
@@ -243,7 +241,7 @@ class _Loop:
         last = failures[-1].point.status.message
         return [f"the criterion failed at {len(failures)} of {len(self.trace)} points (the last time: {last})"]
 
-    def _bounds_met(self, position: Vector) -> list[str]:
+    def _bounds_met(self, position: Array) -> list[str]:
         space = self.objective.space
         sides = (("lower", position <= space.lower), ("upper", position >= space.upper))
         return [

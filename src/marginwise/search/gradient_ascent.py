@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
-
-Vector = npt.NDArray[np.float64]
 
 #: A part of the gradient that rises by less than this fraction of the largest part does no harm.
 _SMALL = 0.1
@@ -29,11 +27,11 @@ class AscentState:
     """
 
     space: Space
-    position: Vector
-    gradient: Vector
-    noise: Vector
-    rates: Vector
-    peaks: Vector
+    position: Array
+    gradient: Array
+    noise: Array
+    rates: Array
+    peaks: Array
     least: float
     idle: int = 0
 
@@ -91,7 +89,7 @@ class GradientAscent(Search[AscentState]):
         norms = _norms(space, gradient)
         return AscentState(space, start.position, gradient, noise, rates, norms, float(np.linalg.norm(norms)))
 
-    def propose(self, state: AscentState, rng: np.random.Generator) -> Vector:
+    def propose(self, state: AscentState, rng: np.random.Generator) -> Array:
         move = np.clip(state.rates * state.gradient, -self.largest_move, self.largest_move)
         return state.space.clip(state.position + move)
 
@@ -122,7 +120,7 @@ class GradientAscent(Search[AscentState]):
             return Status(False, f"the gradient has not declined for {self.patience} moves; it is {norms.max():.2g}")
         return None
 
-    def _went_too_far(self, state: AscentState, gradient: Vector, noise: Vector) -> bool:
+    def _went_too_far(self, state: AscentState, gradient: Array, noise: Array) -> bool:
         """Say whether a part of the gradient rose sharply, or turned without shrinking."""
         space = state.space
         before, after = _norms(space, state.gradient), _norms(space, gradient)
@@ -135,12 +133,12 @@ class GradientAscent(Search[AscentState]):
         return replace(state, rates=rates, idle=state.idle + 1), Step(False, rates)
 
 
-def _norms(space: Space, gradient: Vector) -> Vector:
+def _norms(space: Space, gradient: Array) -> Array:
     """Return the norm of each part: |g_C|, |g_k0|, |g_koff| and that of the length scales' vector."""
     return np.array([np.linalg.norm(gradient[part]) for part in space.groups])
 
 
-def _usable(space: Space, point: Point) -> tuple[Vector, Vector]:
+def _usable(space: Space, point: Point) -> tuple[Array, Array]:
     """Return the gradient and its noise without the components that push the point out of the box."""
     assert point.gradient is not None  # the driver lets no other point through to this search
     gradient = space.projected(point.position, point.gradient)

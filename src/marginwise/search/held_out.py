@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
@@ -69,5 +69,5 @@ class HeldOut:
         return Status(True, f"stopped early: the validation error has not fallen for {since} moves", Code.STOPPED)
 
 
-def _error(held: Problem, latent: npt.NDArray[np.float64]) -> float:
+def _error(held: Problem, latent: Array) -> float:
     return float(np.average(held.y * latent <= 0.0, weights=held.weights))

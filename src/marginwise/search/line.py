@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError, choose
 from marginwise.model import Model
 from marginwise.problem import Problem
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
-
-Array = npt.NDArray[np.float64]
 
 #: Scores on the two sides of a jump never agree; a simplex that is still smaller by this factor has found
 #: one.

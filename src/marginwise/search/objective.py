@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search.contract import Point, Space
 from marginwise.status import Status
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +25,7 @@ class Objective:
     space: Space
     prior: Prior | None = None
 
-    def evaluate(self, position: Vector, state: Any = None, *, with_gradient: bool = True) -> tuple[Point, Any]:
+    def evaluate(self, position: Array, state: Any = None, *, with_gradient: bool = True) -> tuple[Point, Any]:
         """Return the point at ``position`` and what the next evaluation near by can be started from."""
         hyperparameters = self.space.at(position)
         try:
@@ -48,7 +46,7 @@ class Objective:
             noise=None if noise is None else np.asarray(noise, dtype=float)[self.space.free],
         ), evaluation.state
 
-    def _prior(self, hyperparameters: Model) -> tuple[float, Vector]:
+    def _prior(self, hyperparameters: Model) -> tuple[float, Array]:
         """Return log prior / n and its gradient; n is the sum of the weights, which count repetitions."""
         if self.prior is None:
             return 0.0, np.zeros(len(self.space.origin))
@@ -56,7 +54,7 @@ class Objective:
         n = self.problem.weights.sum()
         return float(value / n), gradient / n
 
-    def _failed(self, position: Vector, reason: str) -> Point:
+    def _failed(self, position: Array, reason: str) -> Point:
         return Point(position, np.nan, np.nan, status=Status(False, reason))
 
 

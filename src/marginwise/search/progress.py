@@ -15,7 +15,7 @@ from marginwise.search.trace import Record
 _DEFAULT: ContextVar[bool | None] = ContextVar("progress", default=None)
 
 
-class Bar:
+class SearchBar:
     """A progress bar for the searches of one call and the evaluations of the one under way."""
 
     def __init__(self, progress: Any, description: str, n_runs: int, max_evaluations: int | None) -> None:
@@ -47,10 +47,10 @@ def progress_default(show: bool | None) -> Iterator[None]:
 @contextmanager
 def progress_bar(
     show: bool | None, description: str, *, n_runs: int, max_evaluations: int | None
-) -> Iterator[Bar | None]:
+) -> Iterator[SearchBar | None]:
     """Yield a progress bar; None if ``show`` is False, or is None and there is no terminal or no rich."""
     with _progress(show, "{task.fields[value]}") as progress:
-        yield None if progress is None else Bar(progress, description, n_runs, max_evaluations)
+        yield None if progress is None else SearchBar(progress, description, n_runs, max_evaluations)
 
 
 @contextmanager

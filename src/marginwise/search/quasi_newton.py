@@ -13,14 +13,12 @@ from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
+from marginwise._arrays import Array, Mask
 from marginwise.errors import InvalidInputError
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
-
-Array = npt.NDArray[np.float64]
 
 #: Sufficient increase (Nocedal & Wright eq. 3.4), and the least cosine between a move and the change of
 #: gradient at which the move says something about the curvature.
@@ -170,7 +168,7 @@ def pairs_of(path: Sequence[Point]) -> Pairs:
     return tuple(pair for pair in pairs if _is_curved(*pair))
 
 
-def newton_step(pairs: Pairs, gradient: Array, free: npt.NDArray[np.bool_]) -> Array:
+def newton_step(pairs: Pairs, gradient: Array, free: Mask) -> Array:
     """Return B⁻¹g for the free entries, B the block of :func:`curvature` that belongs to them."""
     if len(gradient) <= _DENSE:
         return cho_solve(cho_factor(curvature(pairs)[np.ix_(free, free)]), gradient[free])

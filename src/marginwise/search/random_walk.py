@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +17,9 @@ class WalkState:
     """Where the walk is, how far it steps, whose turn it is, and its score after each of the last sweeps."""
 
     space: Space
-    position: Vector
+    position: Array
     score: float
-    sizes: Vector
+    sizes: Array
     turn: int
     past_scores: tuple[float, ...]
 
@@ -65,7 +63,7 @@ class RandomWalk(Search[WalkState]):
         sizes = np.full(space.size, self.first_step)
         return WalkState(space, start.position, start.score, sizes, turn=0, past_scores=(start.score,))
 
-    def propose(self, state: WalkState, rng: np.random.Generator) -> Vector:
+    def propose(self, state: WalkState, rng: np.random.Generator) -> Array:
         space, i = state.space, state.turn
         here, move = state.position[i], state.sizes[i] * rng.standard_normal()
         # On a bound a step outwards would stay where it is and be evaluated in vain: it is turned inwards.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.criteria import Criterion
 from marginwise.datasets import Benchmark
 from marginwise.inference.api import site_posterior
@@ -22,8 +22,6 @@ from marginwise.search.trace import Record
 from marginwise.search.trace import Trace as SearchTrace
 from marginwise.study.record import Trace
 from marginwise.svm import solve_problem
-
-Array = npt.NDArray[np.float64]
 
 #: Most rows of a stored trace: enough for a figure.
 TRACE_ROWS = 80

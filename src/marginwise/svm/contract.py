@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.likelihoods import Slack
 from marginwise.status import Status
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,9 @@ the duals (linear_problem) and (quadratic_problem) of the paper with Q = K or K 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise._jit import compiled_vector
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 
 @compiled_vector

@@ -9,14 +9,12 @@ steps (Mangasarian 2002; Keerthi & DeCoste 2005), each O(nm²). Where D_i is tin
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
+from marginwise._arrays import Array
 from marginwise.covariance import LowRankCovariance
 from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe
-
-Array = npt.NDArray[np.float64]
 
 #: Smallest D_i, in units of the prior variance: it shifts a margin by D_iα_i.
 LEAST = 1e-8

@@ -8,17 +8,14 @@ decreases the objective, so the method can't cycle. The factor of Q_FF is kept a
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
+from marginwise._arrays import Array, Indices
 from marginwise._jit import compiled_vector
 from marginwise.covariance.rows import principal_block
 from marginwise.errors import NotConvergedError
 from marginwise.svm.cholesky import append, remove, solve_in_place
 from marginwise.svm.coordinate import add_row, descend, largest_violation
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 #: Change of a margin (whose natural size is 1) below which coordinate descent hands over to Newton. A coarser value
 #: leaves too many coordinates on the wrong side; a finer one costs more than the factorisation that it saves.

@@ -7,17 +7,14 @@ the margin. Only the rows of the Gram matrix that belong to support vectors are 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise._interrupts import safe_point
 from marginwise.covariance import DenseCovariance, RowCovariance
 from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe
 from marginwise.svm.coordinate import descend, largest_violation
 from marginwise.svm.newton import COARSE, FreeSystem, minimise
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 #: The accuracy that is promised, in units of ``Solution.kkt_violation``.
 TOLERANCE = 1e-9

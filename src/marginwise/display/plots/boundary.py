@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from marginwise._arrays import Array, Indices
 from marginwise.display.plots._axes import axes_for, label_text
 from marginwise.display.style import SERIES, require_matplotlib
 from marginwise.errors import InvalidInputError
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-Array = npt.NDArray[np.float64]
 
 #: Room around the points, as a part of their range.
 _ROOM = 0.1
@@ -55,7 +55,7 @@ class BoundaryDisplay:
         classes: npt.NDArray[Any],
         names: tuple[str, str],
         points: Array | None = None,
-        codes: npt.NDArray[np.intp] | None = None,
+        codes: Indices | None = None,
     ) -> None:
         self.grid, self.probability, self.classes, self.names = grid, probability, classes, names
         self.points, self.codes = points, codes

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from marginwise._arrays import Array
 from marginwise.display.plots._axes import axes_for
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
@@ -16,8 +16,6 @@ from marginwise.errors import InvalidInputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-Array = npt.NDArray[np.float64]
 
 
 class RelevanceDisplay:

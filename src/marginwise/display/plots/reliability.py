@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-Array = npt.NDArray[np.float64]
-
 
 class ReliabilityDisplay:
     """A reliability diagram: observed frequency against predicted probability, with how many there were below.

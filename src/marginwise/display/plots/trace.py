@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from marginwise._arrays import Indices
 from marginwise.display.plots._axes import column_of_axes
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
@@ -70,7 +70,7 @@ class TraceDisplay:
         return self
 
     @property
-    def _path(self) -> npt.NDArray[np.intp]:
+    def _path(self) -> Indices:
         """The evaluations that the search moved to."""
         return np.flatnonzero(self.table["accepted"])
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.numbers import Column
 from marginwise.study.paper.optima import Scan, scan_optima
@@ -102,7 +102,7 @@ def path_facts(trace: Trace | None) -> dict[str, float]:
     return facts
 
 
-def _ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _ranks(values: Array) -> Array:
     """Return the ranks of values, equal ones sharing the mean of theirs."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[place]

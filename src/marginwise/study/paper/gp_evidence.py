@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, log_expit
 
+from marginwise._arrays import Array
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.inference.api import site_posterior
 from marginwise.likelihoods import Likelihood, Logistic
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-
-Array = npt.NDArray[np.float64]
 
 #: Newton's method on the mode: it ends when no latent value moves by more than this, and gives up after so many steps.
 _MOVE, _STEPS = 1e-9, 100

@@ -26,8 +26,8 @@ import numpy as np  # noqa: E402
 from marginwise import load_benchmark, tune  # noqa: E402
 from marginwise.criteria import evaluate  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters, paper_start  # noqa: E402
-from marginwise.inference.collect import Precision  # noqa: E402
-from marginwise.inference.sampling import sample_posterior  # noqa: E402
+from marginwise.inference.sampling.collect import Precision  # noqa: E402
+from marginwise.inference.sampling.run import sample_posterior  # noqa: E402
 from marginwise.likelihoods import as_slack  # noqa: E402
 from marginwise.problem import as_problem  # noqa: E402
 

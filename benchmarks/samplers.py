@@ -31,17 +31,17 @@ import numpy as np  # noqa: E402
 
 from marginwise.datasets import load_benchmark  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
-from marginwise.inference.collect import Precision  # noqa: E402
-from marginwise.inference.control_variates import ControlVariates  # noqa: E402
-from marginwise.inference.diagnostics import estimate_mean  # noqa: E402
-from marginwise.inference.ep import run_ep  # noqa: E402
-from marginwise.inference.gradient import GradientRecorder  # noqa: E402
-from marginwise.inference.hmc import HMC  # noqa: E402
-from marginwise.inference.pivoted import PivotedGram, pivoted_gram  # noqa: E402
-from marginwise.inference.reference import GaussianReference, gaussian_reference  # noqa: E402
-from marginwise.inference.reference_hmc import ReferenceHMC  # noqa: E402
-from marginwise.inference.sampler import Draws, Sampler, Target  # noqa: E402
-from marginwise.inference.sampling import hmc_posterior, sample_posterior  # noqa: E402
+from marginwise.inference.sampling.collect import Precision  # noqa: E402
+from marginwise.inference.sampling.control_variates import ControlVariates  # noqa: E402
+from marginwise.inference.sampling.diagnostics import estimate_mean  # noqa: E402
+from marginwise.inference.ep.run import run_ep  # noqa: E402
+from marginwise.inference.sampling.gradient import GradientRecorder  # noqa: E402
+from marginwise.inference.sampling.hmc import HMC  # noqa: E402
+from marginwise.inference.sampling.pivoted import PivotedGram, pivoted_gram  # noqa: E402
+from marginwise.inference.sampling.reference import GaussianReference, gaussian_reference  # noqa: E402
+from marginwise.inference.sampling.guided import ReferenceHMC  # noqa: E402
+from marginwise.inference.sampling.sampler import Draws, Sampler, Target  # noqa: E402
+from marginwise.inference.sampling.run import hmc_posterior, sample_posterior  # noqa: E402
 from marginwise.likelihoods import as_slack  # noqa: E402
 from marginwise.problem import Problem, as_problem  # noqa: E402
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.sampler import Target
+from marginwise.inference.sampling.sampler import Target
 from marginwise.likelihoods import Slack
 from marginwise.problem import Problem, as_problem
 

@@ -17,8 +17,8 @@ from joblib import Parallel, delayed
 
 import toys
 from marginwise import TunedSVC
-from marginwise._interrupts import answer_at_once, answered, hold_interrupts, safe_point
-from marginwise._processes import outcomes, start_deaf
+from marginwise._runtime.interrupts import answer_at_once, answered, hold_interrupts, safe_point
+from marginwise._runtime.processes import outcomes, start_deaf
 from marginwise.errors import InvalidInputError
 from marginwise.tuning import ladder, tune
 from zoo import blobs

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise._processes import outcomes
+from marginwise._runtime.processes import outcomes
 from marginwise.criteria import as_criterion
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC

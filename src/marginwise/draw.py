@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
-from marginwise._jit import compiled
+from marginwise._runtime.jit import compiled
 from marginwise.covariance.blocks import as_blocks
 
 

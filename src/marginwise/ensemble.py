@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from marginwise._arrays import Array, Indices
-from marginwise._processes import outcomes
+from marginwise._runtime.processes import outcomes
 from marginwise._summary import summary
 from marginwise.criteria import Criterion
 from marginwise.examples import deal

@@ -64,6 +64,7 @@ _CHANGES: dict[int, _Change] = {
         types={
             "marginwise.slack.Slack": "marginwise.likelihoods.slack.Slack",
             "marginwise.estimators._binary.Member": "marginwise.ensemble.TunedModel",
+            "marginwise.inference.collect.Precision": "marginwise.inference.sampling.collect.Precision",
         },
         attributes={"marginwise.criteria.": {"slack": "likelihood"}},
     ),

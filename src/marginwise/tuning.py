@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._interrupts import hold_interrupts
+from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._summary import summary
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError, choose

@@ -11,12 +11,12 @@ import pytest
 
 from known_laws import exact_draws, few, quadrature, target_of
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.ep import run_ep
-from marginwise.inference.hmc import HMC, HMCState
-from marginwise.inference.pivoted import pivoted_gram
-from marginwise.inference.reference import gaussian_reference
-from marginwise.inference.reference_hmc import ReferenceHMC
-from marginwise.inference.sampler import Sampler, Target, metropolis
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sampling.hmc import HMC, HMCState
+from marginwise.inference.sampling.pivoted import pivoted_gram
+from marginwise.inference.sampling.reference import gaussian_reference
+from marginwise.inference.sampling.guided import ReferenceHMC
+from marginwise.inference.sampling.sampler import Sampler, Target, metropolis
 from marginwise.likelihoods import LINEAR, QUADRATIC, SLACKS, Slack
 from marginwise.problem import Problem, as_problem
 

@@ -12,8 +12,8 @@ from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.inference import posterior
-from marginwise.inference.ep import run_ep
-from marginwise.inference.ep_gradient import leave_one_out
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.likelihoods import LINEAR, SLACKS, as_likelihood, as_slack
 from marginwise.problem import Problem
 from zoo import blobs, random_hyperparameters, twonorm
@@ -142,8 +142,8 @@ def test_state_is_checked(name: str) -> None:
 
 
 def test_not_converged_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginwise.inference.ep._PATIENCE", 0)
-    monkeypatch.setattr("marginwise.inference.ep._PART", 0.0)  # sites that don't move
+    monkeypatch.setattr("marginwise.inference.ep.run._PATIENCE", 0)
+    monkeypatch.setattr("marginwise.inference.ep.run._PART", 0.0)  # sites that don't move
     evaluation = EPEvidence("linear").evaluate(PROBLEMS["blobs"], Hyperparameters(10.0, 50.0, 1.0))
     assert not evaluation.status.ok
     assert "expectation propagation stopped" in evaluation.status.message
@@ -152,7 +152,7 @@ def test_not_converged_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_gradient_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the linearised fixed-point equations are singular there is none."""
     nowhere = lambda self, x, accuracy: np.full(len(x), np.nan)  # noqa: E731
-    monkeypatch.setattr("marginwise.inference.jacobian.SiteJacobian.solve_transposed", nowhere)
+    monkeypatch.setattr("marginwise.inference.ep.jacobian.SiteJacobian.solve_transposed", nowhere)
     evaluation = EPLeaveOneOut("linear").evaluate(PROBLEMS["blobs"], paper_start(3))
     assert not evaluation.status.ok
     assert evaluation.gradient is None

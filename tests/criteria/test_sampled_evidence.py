@@ -10,7 +10,7 @@ from marginwise import tune
 from marginwise.criteria import as_criterion
 from marginwise.criteria.evidence import Evidence
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.collect import Precision
+from marginwise.inference.sampling.collect import Precision
 from marginwise.likelihoods import SLACKS, Slack
 from zoo import blobs
 

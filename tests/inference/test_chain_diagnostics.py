@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from marginwise.inference.diagnostics import (
+from marginwise.inference.sampling.diagnostics import (
     autocorrelation_time,
     autocovariance,
     effective_sample_size,

@@ -8,11 +8,11 @@ import pytest
 from known_laws import few, quadrature, target_of
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.collect import Collection, Precision, collect
-from marginwise.inference.gradient import GradientEstimate, GradientRecorder
-from marginwise.inference.pivoted import pivoted_gram
-from marginwise.inference.reference import gaussian_reference
-from marginwise.inference.reference_hmc import ReferenceHMC
+from marginwise.inference.sampling.collect import Collection, Precision, collect
+from marginwise.inference.sampling.gradient import GradientEstimate, GradientRecorder
+from marginwise.inference.sampling.pivoted import pivoted_gram
+from marginwise.inference.sampling.reference import gaussian_reference
+from marginwise.inference.sampling.guided import ReferenceHMC
 from marginwise.likelihoods import LINEAR
 from marginwise.problem import Problem
 from zoo import blobs

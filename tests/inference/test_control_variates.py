@@ -7,11 +7,11 @@ import pytest
 
 from known_laws import few, quadrature, target_of
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.control_variates import ControlVariates
-from marginwise.inference.ep import run_ep
-from marginwise.inference.pivoted import pivoted_gram
-from marginwise.inference.reference import gaussian_reference
-from marginwise.inference.sampler import Draws, Target
+from marginwise.inference.sampling.control_variates import ControlVariates
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sampling.pivoted import pivoted_gram
+from marginwise.inference.sampling.reference import gaussian_reference
+from marginwise.inference.sampling.sampler import Draws, Target
 from marginwise.likelihoods import SLACKS, Slack
 from zoo import twonorm
 

@@ -9,9 +9,9 @@ from scipy.stats import norm
 import brute_force
 from known_laws import few, quadrature, scattered, scattered_log_evidence
 from marginwise.hyperparameters import Hyperparameters, paper_start
-from marginwise.inference.ep import run_ep
-from marginwise.inference.ep_steps import Moves
-from marginwise.inference.sites import Sites
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.ep.moves import Moves
+from marginwise.inference.ep.result import Sites
 from marginwise.likelihoods import LIKELIHOODS, LINEAR, SLACKS, as_likelihood, as_slack
 from marginwise.problem import Problem, as_problem
 from zoo import blobs, hard_problems, random_hyperparameters, twonorm

@@ -7,10 +7,10 @@ import pytest
 
 from known_laws import few, quadrature, scattered, scattered_log_evidence, target_of
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.ep import run_ep
-from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
-from marginwise.inference.pivoted import pivoted_gram
-from marginwise.inference.reference import gaussian_reference
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sampling.evidence import EvidenceEstimate, estimate_evidence
+from marginwise.inference.sampling.pivoted import pivoted_gram
+from marginwise.inference.sampling.reference import gaussian_reference
 from marginwise.likelihoods import LINEAR, SLACKS, Slack
 from marginwise.problem import Problem
 from reference.thermodynamic import integrate_evidence

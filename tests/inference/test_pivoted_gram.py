@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.pivoted import pivoted_gram
+from marginwise.inference.sampling.pivoted import pivoted_gram
 from marginwise.problem import as_problem
 from zoo import blobs, hard_problems
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.pivoted import pivoted_gram
-from marginwise.inference.reference import GaussianReference, gaussian_reference
+from marginwise.inference.sampling.pivoted import pivoted_gram
+from marginwise.inference.sampling.reference import GaussianReference, gaussian_reference
 from marginwise.problem import as_problem
 from zoo import blobs
 

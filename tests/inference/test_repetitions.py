@@ -10,9 +10,9 @@ from scipy.integrate import quad
 from differences import differences
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
-from marginwise.inference.ep import run_ep
-from marginwise.inference.ep_gradient import leave_one_out
-from marginwise.inference.repetitions import without_one
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.ep.gradient import leave_one_out
+from marginwise.inference.ep.repetitions import without_one
 from marginwise.likelihoods import as_slack
 from marginwise.problem import as_problem
 

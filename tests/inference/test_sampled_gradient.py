@@ -9,11 +9,11 @@ from differences import repeated
 from known_laws import exact_draws, few, quadrature, quadrature_gradient, target_of
 from marginwise import kernel
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.control_variates import ControlVariates
-from marginwise.inference.gradient import GradientRecorder
-from marginwise.inference.pivoted import pivoted_gram
-from marginwise.inference.reference import gaussian_reference
-from marginwise.inference.sampler import Draws
+from marginwise.inference.sampling.control_variates import ControlVariates
+from marginwise.inference.sampling.gradient import GradientRecorder
+from marginwise.inference.sampling.pivoted import pivoted_gram
+from marginwise.inference.sampling.reference import gaussian_reference
+from marginwise.inference.sampling.sampler import Draws
 from marginwise.likelihoods import SLACKS, Slack
 from marginwise.problem import Problem
 from zoo import blobs

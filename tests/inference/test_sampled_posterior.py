@@ -15,9 +15,9 @@ from marginwise import kernel
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
-from marginwise.inference.collect import Precision
-from marginwise.inference.sampled import SampledPosterior
-from marginwise.inference.sampling import hmc_posterior, sample_posterior
+from marginwise.inference.sampling.collect import Precision
+from marginwise.inference.sampling.sampled import SampledPosterior
+from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
 from marginwise.likelihoods import LINEAR, SLACKS, Slack
 from marginwise.problem import Problem, as_problem
 from zoo import blobs, hard_problems
@@ -110,7 +110,7 @@ def test_one_draw_tells_no_error() -> None:
 def test_many_points_are_predicted_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior = sample_posterior(blobs(10, 2), H, LINEAR, precision=SHORT)
     once = posterior.predict_proba(NEW), *posterior.latent_mean_and_variance(NEW)
-    monkeypatch.setattr("marginwise.inference.sampled._AT_ONCE", 1)
+    monkeypatch.setattr("marginwise.inference.sampling.sampled._AT_ONCE", 1)
     for a, b in zip(once, (posterior.predict_proba(NEW), *posterior.latent_mean_and_variance(NEW)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
 

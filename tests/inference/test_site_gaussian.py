@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marginwise.inference.ep_steps import Moves
+from marginwise.inference.ep.moves import Moves
 from marginwise.inference.gaussian import SiteGaussian, dual_mean, mirrored, site_gaussian
-from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.sites import Sites
+from marginwise.inference.ep.jacobian import SiteJacobian
+from marginwise.inference.ep.result import Sites
 from marginwise.likelihoods import LINEAR, QUADRATIC, as_likelihood
 from zoo import blobs, random_hyperparameters, twonorm
 

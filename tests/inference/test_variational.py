@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 import brute_force
 from known_laws import few, quadrature
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.ep import run_ep
+from marginwise.inference.ep.run import run_ep
 from marginwise.inference.gaussian import site_gaussian
-from marginwise.inference.sites import Sites
+from marginwise.inference.ep.result import Sites
 from marginwise.inference.variational import run_variational
 from marginwise.likelihoods import LIKELIHOODS, SLACKS, as_likelihood, as_slack
 from marginwise.problem import Problem, as_problem

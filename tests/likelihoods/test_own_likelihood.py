@@ -11,8 +11,8 @@ from marginwise.criteria import as_criterion
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.ep import run_ep
-from marginwise.inference.ep_sequential import sweep_sites
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.ep.sequential import sweep_sites
 from marginwise.likelihoods import LIKELIHOODS, LINEAR, SLACKS, Likelihood, Logistic, Moments, Normalised, as_likelihood
 from marginwise.problem import Problem
 from zoo import blobs
@@ -163,8 +163,8 @@ def test_a_marginal_without_variance_is_left_alone() -> None:
 def test_single_sites_alone_find_the_fixed_point(monkeypatch: pytest.MonkeyPatch) -> None:
     likelihood = OwnLogistic().weighted(H.C, PROBLEM.weights)
     usual = run_ep(PROBLEM.gram(H), PROBLEM.y, likelihood)
-    monkeypatch.setattr("marginwise.inference.ep._PATIENCE", 0)
-    monkeypatch.setattr("marginwise.inference.ep_steps.Moves.newton", lambda *_: None)
+    monkeypatch.setattr("marginwise.inference.ep.run._PATIENCE", 0)
+    monkeypatch.setattr("marginwise.inference.ep.moves.Moves.newton", lambda *_: None)
     alone = run_ep(PROBLEM.gram(H), PROBLEM.y, likelihood)
     assert alone.status.ok
     np.testing.assert_allclose(alone.mean, usual.mean, atol=1e-5)

@@ -15,7 +15,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
 from marginwise.inference.api import site_posterior
 from marginwise.inference.covariance import LowRankCovariance
-from marginwise.inference.ep import run_ep
+from marginwise.inference.ep.run import run_ep
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.lowrank import LowRankGram, as_blocks, choose_inducing
 from marginwise.problem import Problem

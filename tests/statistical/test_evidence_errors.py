@@ -7,8 +7,8 @@ import pytest
 
 from known_laws import few, quadrature, scattered, scattered_log_evidence
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.collect import Precision
-from marginwise.inference.sampling import sample_posterior
+from marginwise.inference.sampling.collect import Precision
+from marginwise.inference.sampling.run import sample_posterior
 from marginwise.likelihoods import SLACKS, Slack
 from marginwise.problem import Problem
 from zoo import twonorm

@@ -7,8 +7,8 @@ import pytest
 
 from known_laws import few, quadrature_gradient, scattered, scattered_gradient
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.collect import Precision
-from marginwise.inference.sampling import hmc_posterior, sample_posterior
+from marginwise.inference.sampling.collect import Precision
+from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
 from marginwise.likelihoods import SLACKS, Slack
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from marginwise._interrupts import answer_interrupts
+from marginwise._runtime.interrupts import answer_interrupts
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 
 #: What a shell expects beside 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.

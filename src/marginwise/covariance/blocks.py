@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from marginwise._arrays import Array
-from marginwise._interrupts import safe_point
+from marginwise._runtime.interrupts import safe_point
 
 #: A function of a block, of what is the same for all blocks, and of the block's part of each column.
 BlockFunction = Callable[..., Any]

@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled, compiled_vector
+from marginwise._runtime.jit import compiled, compiled_vector
 
 #: Krylov vectors before a system is solved by elimination instead, or not at all.
 _MAX_KRYLOV = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled_vector
+from marginwise._runtime.jit import compiled_vector
 
 
 def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, variance_bar: Array) -> Array:

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import blas, lapack, solve
 
 from marginwise._arrays import Array, Indices
-from marginwise._jit import compiled_vector
-from marginwise._memory import keep_freed_blocks
+from marginwise._runtime.jit import compiled_vector
+from marginwise._runtime.memory import keep_freed_blocks
 from marginwise.covariance.base import RowCovariance, SiteCovariance
 from marginwise.covariance.correlations import Correlations, DenseCorrelations
 from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import blas
 
 from marginwise._arrays import Array, Indices
-from marginwise._interrupts import safe_point
-from marginwise._jit import compiled
+from marginwise._runtime.interrupts import safe_point
+from marginwise._runtime.jit import compiled
 from marginwise.covariance.blocks import as_blocks
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.kernels import Kernel

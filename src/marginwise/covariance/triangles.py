@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled
+from marginwise._runtime.jit import compiled
 
 #: LAPACK inverts triangles of this size well; larger ones are split in two, so that matrix products do the work.
 _LEAF = 80

@@ -10,8 +10,8 @@ from marginwise.covariance import Sites
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
-from marginwise.inference.ep import TOLERANCE, run_ep
-from marginwise.inference.ep_gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
+from marginwise.inference.ep.gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
+from marginwise.inference.ep.run import TOLERANCE, run_ep
 from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.inference.collect import Precision
-from marginwise.inference.sampling import sample_posterior
+from marginwise.inference.sampling.collect import Precision
+from marginwise.inference.sampling.run import sample_posterior
 from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem

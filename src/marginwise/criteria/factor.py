@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled_vector
+from marginwise._runtime.jit import compiled_vector
 from marginwise.covariance.triangles import inverse_triangle, mirrored
 
 

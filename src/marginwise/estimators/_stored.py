@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from marginwise._interrupts import hold_interrupts, safe_point
+from marginwise._runtime.interrupts import hold_interrupts, safe_point
 
 
 class StoredEstimator(BaseEstimator):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginwise._arrays import Array, Indices
-from marginwise._interrupts import hold_interrupts
+from marginwise._runtime.interrupts import hold_interrupts
 from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning

@@ -11,12 +11,12 @@ from marginwise.covariance import Sites
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import as_model
 from marginwise.inference.contract import Posterior
-from marginwise.inference.ep import TOLERANCE, run_ep
-from marginwise.inference.ep_gradient import evidence_gradient
+from marginwise.inference.ep.gradient import evidence_gradient
+from marginwise.inference.ep.result import SiteApproximation
+from marginwise.inference.ep.run import TOLERANCE, run_ep
 from marginwise.inference.laplace import laplace_posterior
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.inference.sampling import hmc_posterior, sample_posterior
-from marginwise.inference.sites import SiteApproximation
+from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
 from marginwise.inference.variational import run_variational
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import SLACKS, Likelihood, Slack, as_likelihood

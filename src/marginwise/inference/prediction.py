@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array
-from marginwise._interrupts import safe_point
+from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import SiteGaussian, Sites
 from marginwise.errors import NotConvergedError
 from marginwise.inference.contract import Posterior

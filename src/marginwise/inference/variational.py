@@ -14,9 +14,9 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise.covariance import DenseCovariance, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError
-from marginwise.inference.ep import TOLERANCE
-from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.sites import SiteApproximation
+from marginwise.inference.ep.jacobian import SiteJacobian
+from marginwise.inference.ep.result import SiteApproximation
+from marginwise.inference.ep.run import TOLERANCE
 from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.status import CONVERGED, Status
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled, compiled_vector
+from marginwise._runtime.jit import compiled, compiled_vector
 from marginwise.kernels.base import Hyperparameter, Kernel, Normal, per_input, positive, positives
 from marginwise.kernels.rbf import BLOCK
 

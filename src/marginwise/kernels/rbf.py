@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled
+from marginwise._runtime.jit import compiled
 from marginwise.kernels.base import Hyperparameter, Kernel, Normal, per_input, positive, positives
 
 #: (lowest, highest) value that a search may reach. Beyond them every criterion is flat: the classifier is constant,

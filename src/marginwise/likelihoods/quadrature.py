@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled
+from marginwise._runtime.jit import compiled
 from marginwise.likelihoods.slack import gap_of_loss, slack_force, slack_loss
 from marginwise.likelihoods.tilted import Entries
 from marginwise.likelihoods.truncated import half_line, log_ndtr, logistic
@@ -174,7 +174,7 @@ def _softplus(x: float) -> float:
 
 
 @compiled
-def fill_by_quadrature(kind: int, f: Array, v: Array, C: float, weights: Array, tilted: bool, out: Matrix) -> None:
+def fill_by_quadrature(kind: int, f: Array, v: Array, C: float, weights: Array, tilted: bool, out: Array) -> None:
     """Fill the rows of ``out`` with the entries at the margins f."""
     for i in range(len(f)):
         if tilted and kind == PROBIT and weights[i] == 1.0:

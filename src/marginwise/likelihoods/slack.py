@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled_vector
+from marginwise._runtime.jit import compiled_vector
 from marginwise.errors import InvalidInputError, choose
 from marginwise.likelihoods.base import Likelihood, Moments
 from marginwise.likelihoods.tilted import fill_slack

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled
+from marginwise._runtime.jit import compiled
 from marginwise.likelihoods.truncated import half_line, log_ndtr, logistic
 
 Entries = tuple[float, float, float, float, float, float, float, float, float]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from marginwise._jit import compiled
+from marginwise._runtime.jit import compiled
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_SQRT_HALF_PI = 0.5 * math.log(0.5 * math.pi)

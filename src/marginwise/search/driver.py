@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._interrupts import answered, safe_point
+from marginwise._runtime.interrupts import answered, safe_point
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model

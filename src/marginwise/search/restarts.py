@@ -15,8 +15,8 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-from marginwise._interrupts import answer_interrupts
-from marginwise._processes import outcomes, start_deaf
+from marginwise._runtime.interrupts import answer_interrupts
+from marginwise._runtime.processes import outcomes, start_deaf
 from marginwise.search.checkpoint import Checkpoint
 from marginwise.search.contract import Search
 from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive

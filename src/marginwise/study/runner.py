@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from marginwise._interrupts import answer_interrupts
+from marginwise._runtime.interrupts import answer_interrupts
 from marginwise.errors import MarginwiseError
 from marginwise.search.fingerprint import fingerprint
 from marginwise.study.data import load_data

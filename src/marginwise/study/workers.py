@@ -14,8 +14,8 @@ from typing import Any, Protocol, cast
 from joblib import effective_n_jobs
 from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
-from marginwise._interrupts import hold_interrupts
-from marginwise._processes import start_deaf
+from marginwise._runtime.interrupts import hold_interrupts
+from marginwise._runtime.processes import start_deaf
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 
 BACKENDS = ("loky", "dask")

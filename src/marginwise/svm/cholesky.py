@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise._jit import compiled_vector
+from marginwise._runtime.jit import compiled_vector
 
 
 @compiled_vector

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled_vector
+from marginwise._runtime.jit import compiled_vector
 
 
 @compiled_vector

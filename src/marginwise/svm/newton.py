@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from marginwise._arrays import Array, Indices
-from marginwise._jit import compiled_vector
+from marginwise._runtime.jit import compiled_vector
 from marginwise.covariance.rows import principal_block
 from marginwise.errors import NotConvergedError
 from marginwise.svm.cholesky import append, remove, solve_in_place

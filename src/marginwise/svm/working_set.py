@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise._interrupts import safe_point
+from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import DenseCovariance, RowCovariance
 from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe

@@ -19,9 +19,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance import DenseCovariance
-from marginwise.inference.control_variates import ControlVariates
-from marginwise.inference.diagnostics import Estimate, estimate_mean
-from marginwise.inference.sampler import Draws, Target
+from marginwise.inference.sampling.control_variates import ControlVariates
+from marginwise.inference.sampling.diagnostics import Estimate, estimate_mean
+from marginwise.inference.sampling.sampler import Draws, Target
 from marginwise.kernels import Constant, Kernel
 
 #: Chains are shared out among at most this many cells, steps among as many as there are blocks of this length.

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.inference import leapfrog
-from marginwise.inference.leapfrog import Residual
-from marginwise.inference.reference import GaussianReference
-from marginwise.inference.sampler import Draws, Info, Sampler, Target, metropolis
+from marginwise.inference.sampling import leapfrog
+from marginwise.inference.sampling.leapfrog import Residual
+from marginwise.inference.sampling.reference import GaussianReference
+from marginwise.inference.sampling.sampler import Draws, Info, Sampler, Target, metropolis
 
 #: Mean time of a trajectory: a little under a quarter turn (π/2), at which a Gaussian would forget its start.
 _TRAJECTORY = 1.2

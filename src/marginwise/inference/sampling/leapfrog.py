@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array, Mask
-from marginwise._jit import compiled, compiled_vector
+from marginwise._runtime.jit import compiled, compiled_vector
 from marginwise.likelihoods.slack import rounded_force, slack_loss
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled, compiled_vector
+from marginwise._runtime.jit import compiled, compiled_vector
 from marginwise.likelihoods import Slack, WeightedLikelihood
 from marginwise.likelihoods.tilted import slack_entries
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled_vector
-from marginwise.inference.reference import GaussianReference
-from marginwise.inference.sampler import Draws, Target
+from marginwise._runtime.jit import compiled_vector
+from marginwise.inference.sampling.reference import GaussianReference
+from marginwise.inference.sampling.sampler import Draws, Target
 
 
 class _Examples(NamedTuple):

@@ -8,18 +8,18 @@ import numpy as np
 
 from marginwise.covariance import DenseCovariance, Sites
 from marginwise.errors import InvalidInputError
-from marginwise.inference.collect import KEPT_BYTES, MAX_RHAT, Collection, Precision, collect
-from marginwise.inference.control_variates import ControlVariates
-from marginwise.inference.ep import run_ep
-from marginwise.inference.evidence import EvidenceEstimate, estimate_evidence
-from marginwise.inference.gradient import Chainwise, GradientRecorder
-from marginwise.inference.hmc import HMC, N_DISCARDED, N_SAMPLES
-from marginwise.inference.pivoted import PivotedGram, pivoted_gram
+from marginwise.inference.ep.run import run_ep
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.inference.reference import gaussian_reference
-from marginwise.inference.reference_hmc import ReferenceHMC
-from marginwise.inference.sampled import SampledPosterior
-from marginwise.inference.sampler import Target
+from marginwise.inference.sampling.collect import KEPT_BYTES, MAX_RHAT, Collection, Precision, collect
+from marginwise.inference.sampling.control_variates import ControlVariates
+from marginwise.inference.sampling.evidence import EvidenceEstimate, estimate_evidence
+from marginwise.inference.sampling.gradient import Chainwise, GradientRecorder
+from marginwise.inference.sampling.guided import ReferenceHMC
+from marginwise.inference.sampling.hmc import HMC, N_DISCARDED, N_SAMPLES
+from marginwise.inference.sampling.pivoted import PivotedGram, pivoted_gram
+from marginwise.inference.sampling.reference import gaussian_reference
+from marginwise.inference.sampling.sampled import SampledPosterior
+from marginwise.inference.sampling.sampler import Target
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem

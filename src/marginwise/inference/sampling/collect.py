@@ -8,11 +8,11 @@ from typing import TypeVar
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise._interrupts import safe_point
+from marginwise._runtime.interrupts import safe_point
 from marginwise.errors import InvalidInputError
-from marginwise.inference.diagnostics import split_rhat
-from marginwise.inference.gradient import GradientEstimate, GradientRecorder
-from marginwise.inference.sampler import Sampler
+from marginwise.inference.sampling.diagnostics import split_rhat
+from marginwise.inference.sampling.gradient import GradientEstimate, GradientRecorder
+from marginwise.inference.sampling.sampler import Sampler
 
 State = TypeVar("State")
 

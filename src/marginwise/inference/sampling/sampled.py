@@ -12,12 +12,12 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from marginwise._arrays import Array, Indices
-from marginwise._jit import compiled
+from marginwise._runtime.jit import compiled
 from marginwise.covariance import Sites
-from marginwise.inference.collect import Collection
 from marginwise.inference.contract import Posterior, normalised
-from marginwise.inference.gradient import Chainwise
-from marginwise.inference.pivoted import PivotedGram
+from marginwise.inference.sampling.collect import Collection
+from marginwise.inference.sampling.gradient import Chainwise
+from marginwise.inference.sampling.pivoted import PivotedGram
 from marginwise.likelihoods import Slack
 from marginwise.likelihoods.tilted import tilted_slack
 from marginwise.problem import check_inputs

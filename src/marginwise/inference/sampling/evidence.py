@@ -20,9 +20,9 @@ import numpy as np
 from scipy.special import expit
 
 from marginwise._arrays import Array
-from marginwise.inference.reference import GaussianReference
-from marginwise.inference.reference_hmc import ReferenceHMC, ReferenceState
-from marginwise.inference.sampler import Target
+from marginwise.inference.sampling.guided import ReferenceHMC, ReferenceState
+from marginwise.inference.sampling.reference import GaussianReference
+from marginwise.inference.sampling.sampler import Target
 
 #: Share of the effective number of samples that must be left when a rung's samples are reweighted to the next rung.
 _CARRY = 0.5

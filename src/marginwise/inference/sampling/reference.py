@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from marginwise._arrays import Array
-from marginwise.inference.pivoted import PivotedGram
+from marginwise.inference.sampling.pivoted import PivotedGram
 
 
 @dataclass(frozen=True, eq=False)

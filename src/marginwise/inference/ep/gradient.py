@@ -8,9 +8,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance import SiteGaussian
-from marginwise.inference.jacobian import SiteJacobian
-from marginwise.inference.repetitions import without_one
-from marginwise.inference.sites import SiteApproximation
+from marginwise.inference.ep.jacobian import SiteJacobian
+from marginwise.inference.ep.repetitions import without_one
+from marginwise.inference.ep.result import SiteApproximation
 from marginwise.likelihoods import Moments, WeightedLikelihood
 from marginwise.problem import Problem
 

@@ -9,9 +9,9 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise.covariance import SiteCovariance, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError
-from marginwise.inference.ep_mixing import Mixer
-from marginwise.inference.ep_sequential import sweep_sites
-from marginwise.inference.jacobian import SiteJacobian
+from marginwise.inference.ep.jacobian import SiteJacobian
+from marginwise.inference.ep.mixing import Mixer
+from marginwise.inference.ep.sequential import sweep_sites
 from marginwise.likelihoods import Moments, WeightedLikelihood
 
 _EPSILON = float(np.finfo(float).eps)

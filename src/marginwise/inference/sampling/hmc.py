@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._jit import compiled
-from marginwise.inference.sampler import Draws, Info, Sampler, Target, metropolis
+from marginwise._runtime.jit import compiled
+from marginwise.inference.sampling.sampler import Draws, Info, Sampler, Target, metropolis
 from marginwise.likelihoods.slack import slack_force, slack_loss
 from marginwise.svm import solve_dense
 

@@ -15,7 +15,7 @@ from joblib import Parallel, effective_n_jobs
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
-from marginwise._interrupts import answer_at_once, answer_interrupts, hold_interrupts
+from marginwise._runtime.interrupts import answer_at_once, answer_interrupts, hold_interrupts
 
 
 def outcomes(parallel: Parallel, jobs: Iterable[Any]) -> Iterator[Any]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._interrupts import safe_point
+from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import SiteCovariance, Sites
-from marginwise.inference.ep_mixing import Mixer
-from marginwise.inference.ep_steps import Moves, SitePoint
-from marginwise.inference.sites import SiteApproximation
+from marginwise.inference.ep.mixing import Mixer
+from marginwise.inference.ep.moves import Moves, SitePoint
+from marginwise.inference.ep.result import SiteApproximation
 from marginwise.likelihoods import WeightedLikelihood
 from marginwise.status import CONVERGED, Status
 

@@ -1,0 +1,1 @@
+"""What the process around the mathematics needs: compilation, memory, Ctrl-C, other processes."""

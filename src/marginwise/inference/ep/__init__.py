@@ -1,0 +1,1 @@
+"""Expectation propagation: its fixed point, the way there, and derivatives at it."""

@@ -1,6 +1,7 @@
 """Kernels: covariance functions with their hyperparameters, and sums of them."""
 
 from marginwise.kernels.base import Hyperparameter, Kernel, Normal
+from marginwise.kernels.blend import Blend
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.laplacian import Laplacian
 from marginwise.kernels.linear import Linear
@@ -8,4 +9,15 @@ from marginwise.kernels.precomputed import Precomputed
 from marginwise.kernels.rbf import RBF
 from marginwise.kernels.sum import Sum
 
-__all__ = ["RBF", "Constant", "Hyperparameter", "Kernel", "Laplacian", "Linear", "Normal", "Precomputed", "Sum"]
+__all__ = [
+    "RBF",
+    "Blend",
+    "Constant",
+    "Hyperparameter",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Normal",
+    "Precomputed",
+    "Sum",
+]

@@ -1,6 +1,6 @@
 """The linear kernel: straight lines through the origin of d inputs.
 
-K(x, x') = (klin/d) Σ_a x_a x'_a
+K(x, x') = (klin/d) Σ_a r_a x_a x'_a,   r_a = (m̄/m_a)², m̄ the geometric mean of the m_a
 """
 
 from __future__ import annotations
@@ -11,47 +11,76 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Kernel, Normal, positive
+from marginwise.kernels.base import Hyperparameter, Kernel, Normal, per_input, positive, positives
 
 #: (lowest, highest) value that a search may reach.
 KLIN_BOUNDS = (1e-4, 1e6)
+SCALE_BOUNDS = (1e-2, 1e3)
 
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """K(x, x') = (klin/d) Σ_a x_a x'_a, for standardised inputs klin on average on the diagonal."""
+    """K(x, x') = (klin/d) Σ_a r_a x_a x'_a: for standardised inputs klin on average on the diagonal.
+
+    Parameters
+    ----------
+    klin : float
+        Amplitude, positive.
+    relative_scales : float or sequence of float
+        m: how much each input counts, 1/m_a² in units of the geometric mean. A common factor changes nothing.
+    """
 
     has_amplitude: ClassVar[bool] = True
 
     klin: float = 1.0
+    relative_scales: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "klin", positive("klin", self.klin))
+        object.__setattr__(self, "relative_scales", positives("relative_scales", self.relative_scales))
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        return (Hyperparameter("klin", (self.klin,), KLIN_BOUNDS, (-1.0, 1.0), _law),)
+        return (
+            Hyperparameter("klin", (self.klin,), KLIN_BOUNDS, (-1.0, 1.0), _klin_law),
+            Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), _scale_law, per_input=True),
+        )
 
     def with_values(self, values: Array) -> Self:
-        return type(self)(float(values[0]))
+        return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
 
     def cross(self, A: Array, B: Array) -> Array:
-        return (self.klin / A.shape[1]) * (A @ B.T)
+        return (A * self._weights(A.shape[1])) @ B.T
 
     def diagonal(self, X: Array) -> Array:
-        return (self.klin / X.shape[1]) * np.einsum("ia,ia->i", X, X)
+        return np.einsum("ia,ia->i", X * self._weights(X.shape[1]), X)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
-        return np.array([np.vdot(G, K)])
+        """With q_a = (klin/d) r_a a_aᵀGb_a the derivative is Σq for log klin and 2(mean q - q_a) for log m_a."""
+        q = self._weights(A.shape[1]) * np.einsum("ia,ia->a", A, G @ B)
+        return self._by_scales(q)
 
     def contract_diagonal(self, g: Array, X: Array) -> Array:
-        return np.array([g @ self.diagonal(X)])
+        return self._by_scales(self._weights(X.shape[1]) * (g @ X**2))
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
-        """Return (klin/d) Σ_j c_j z_ja: the same everywhere."""
-        return np.broadcast_to((self.klin / X.shape[1]) * (coefficients @ points), X.shape)
+        """Return (klin/d) r_a Σ_j c_j z_ja: the same everywhere."""
+        return np.broadcast_to(self._weights(X.shape[1]) * (coefficients @ points), X.shape)
+
+    def _weights(self, n_inputs: int) -> Array:
+        """Return (klin/d) r_a."""
+        logs = np.log(per_input("relative_scales", self.relative_scales, n_inputs))
+        return self.klin / n_inputs * np.exp(2.0 * (logs.mean() - logs))
+
+    def _by_scales(self, q: Array) -> Array:
+        by_scale = np.zeros(1) if self.is_isotropic else 2.0 * (q.mean() - q)
+        return np.concatenate([[q.sum()], by_scale])
 
 
-def _law(n_inputs: int) -> Normal:
+def _klin_law(n_inputs: int) -> Normal:
     """Return a wide law: where a straight line is all there is, its amplitude comes to hundreds."""
     return 0.0, 3.0
+
+
+def _scale_law(n_inputs: int) -> Normal:
+    return 0.0, 1.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,7 +60,8 @@ class Blend(Kernel):
 
     def without(self, name: str) -> Self:
         """Return the kernel without a term, given by the name of its amplitude."""
-        return replace(self, **{name: 0.0})
+        amplitudes: dict[str, Any] = {name: 0.0}
+        return replace(self, **amplitudes)
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:

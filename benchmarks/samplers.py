@@ -80,8 +80,9 @@ def make_case(args: argparse.Namespace) -> Case:
     d = problem.X.shape[1]
     h = Hyperparameters(args.C, args.k0, args.koff, np.full(d, args.length_scale))
     slack = as_slack(args.slack)
-    gram = problem.gram(h)
-    ep = run_ep(gram, problem.y, slack_likelihood(slack, h.C, problem.weights))
+    covariance = problem.dense_covariance(h)
+    gram = covariance.gram
+    ep = run_ep(covariance, problem.y, slack_likelihood(slack, h.C, problem.weights))
     prior = pivoted_gram(gram)
     rbf = gram - h.koff
     scales = [rbf * (problem.X[:, [a]] - problem.X[:, a]) ** 2 / h.length_scales[a] ** 2 for a in range(d)]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from known_laws import exact_draws, few, quadrature, target_of
+from marginwise.covariance import DenseCovariance
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep import run_ep
 from marginwise.inference.hmc import HMC, HMCState
@@ -25,7 +26,7 @@ Make = Callable[[Target, int], Sampler[Any]]
 
 
 def guided_by_ep(target: Target, n_chains: int) -> ReferenceHMC:
-    ep = run_ep(target.gram, target.y, slack_likelihood(target.slack, 1.0, target.penalties))
+    ep = run_ep(DenseCovariance.of_matrix(target.gram), target.y, slack_likelihood(target.slack, 1.0, target.penalties))
     return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), ep.tau, ep.nu), n_chains=n_chains)
 
 
@@ -113,7 +114,7 @@ def test_has_the_law_of_a_gaussian_posterior(make: Make, full: bool) -> None:
     rng = np.random.default_rng(2)
     problem = as_problem(rng.normal(size=(12, 2)), np.ones(12))
     h = Hyperparameters(0.5, 0.01, 0.002, [1.0, 2.0])
-    K, C = problem.gram(h), problem.penalties(h.C)
+    K, C = h.kernel.gram(problem.X), problem.penalties(h.C)
     covariance = np.linalg.inv(np.linalg.inv(K) + np.diag(C))
     mean = covariance @ C
     sampler = make(target_of(problem, h, QUADRATIC), 64)

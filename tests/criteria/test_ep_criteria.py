@@ -103,7 +103,7 @@ def test_leave_one_out_is_what_it_says(slack: str) -> None:
         logs.append(np.log(without.predict_proba(problem.X[[i]])[0, int(problem.y[i] > 0)]))
     ours = EPLeaveOneOut(slack).evaluate(problem, h)
     assert ours.value == pytest.approx(np.mean(logs), abs=0.02)
-    result = run_ep(problem.gram(h), problem.y, slack_likelihood(slack, h.C, problem.weights))
+    result = run_ep(problem.dense_covariance(h), problem.y, slack_likelihood(slack, h.C, problem.weights))
     each = leave_one_out(result.gaussian, slack_likelihood(slack, h.C, problem.weights), problem.y)
     np.testing.assert_allclose(each.log_probability, logs, rtol=0.1, atol=0.02)
 
@@ -111,7 +111,7 @@ def test_leave_one_out_is_what_it_says(slack: str) -> None:
 def test_leave_one_out_of_a_normalised_likelihood_is_its_own_normaliser() -> None:
     problem, h = blobs(20, 2), Hyperparameters(1.4, 1.5, 0.2, [1.0, 1.5])
     likelihood = as_likelihood("logistic", 1.0, problem.weights)
-    result = run_ep(problem.gram(h), problem.y, likelihood)
+    result = run_ep(problem.dense_covariance(h), problem.y, likelihood)
     ours = leave_one_out(result.gaussian, likelihood, problem.y).log_probability
     np.testing.assert_allclose(ours, result.moments.value, atol=1e-9)
 
@@ -125,7 +125,7 @@ def test_leave_one_out_of_coin_tosses(slack: str) -> None:
 def test_weights_are_shares_of_the_mean() -> None:
     problem, h = weighted(PROBLEMS["blobs"]), Hyperparameters(1.4, 3.0, 0.2, [1.0, 2.0, 1.0])
     likelihood = slack_likelihood("linear", h.C, problem.weights)
-    result = run_ep(problem.gram(h), problem.y, likelihood)
+    result = run_ep(problem.dense_covariance(h), problem.y, likelihood)
     each = leave_one_out(result.gaussian, likelihood, problem.y).log_probability
     ours = EPLeaveOneOut("linear").evaluate(problem, h)
     assert ours.value == pytest.approx(np.average(each, weights=problem.weights), abs=1e-8)

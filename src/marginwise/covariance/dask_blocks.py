@@ -14,8 +14,8 @@ from uuid import uuid4
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.errors import InvalidInputError
 from marginwise.covariance.blocks import BlockFunction, Blocks, add
+from marginwise.errors import InvalidInputError
 
 #: Bytes that features may take before they are made afresh each time: then not even they need to fit into memory.
 KEPT = 2**32

@@ -9,7 +9,6 @@ the whole covariance VVᵀ + D and sites on the latent values, τ' = τ/(1 - Dτ
 from __future__ import annotations
 
 from dataclasses import dataclass
-
 from typing import TYPE_CHECKING
 
 import numpy as np

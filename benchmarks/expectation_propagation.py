@@ -62,7 +62,7 @@ def main() -> None:
         problem = twonorm(n)
         for setting, h in SETTINGS.items():
             near = Hyperparameters.from_vector(h.to_vector() + 0.05 * np.where(np.arange(3 + D) % 2, 1.0, -1.0))
-            B = np.asfortranarray(problem.gram(h) + np.eye(n))
+            B = np.asfortranarray(h.kernel.gram(problem.X) + np.eye(n))
             for slack in SLACKS:
                 actions: list[Callable[[], object]] = [partial(lapack.dpotrf, B, lower=1, clean=0)]
                 for criterion in (EPEvidence(slack), EPLeaveOneOut(slack)):

@@ -14,7 +14,7 @@ import numpy as np
 
 from marginwise.datasets import load_benchmark
 from marginwise.hyperparameters import random_start
-from marginwise.slack import as_slack
+from marginwise.likelihoods import as_slack
 from marginwise.study import Effort, Judge, Trial
 from marginwise.study.paper import METHODS
 from marginwise.study.searches import WALK

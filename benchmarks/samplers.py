@@ -31,17 +31,17 @@ import numpy as np  # noqa: E402
 
 from marginwise.datasets import load_benchmark  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
+from marginwise.inference.ep.run import run_ep  # noqa: E402
 from marginwise.inference.sampling.collect import Precision  # noqa: E402
 from marginwise.inference.sampling.control_variates import ControlVariates  # noqa: E402
 from marginwise.inference.sampling.diagnostics import estimate_mean  # noqa: E402
-from marginwise.inference.ep.run import run_ep  # noqa: E402
 from marginwise.inference.sampling.gradient import GradientRecorder  # noqa: E402
+from marginwise.inference.sampling.guided import ReferenceHMC  # noqa: E402
 from marginwise.inference.sampling.hmc import HMC  # noqa: E402
 from marginwise.inference.sampling.pivoted import PivotedGram, pivoted_gram  # noqa: E402
 from marginwise.inference.sampling.reference import GaussianReference, gaussian_reference  # noqa: E402
-from marginwise.inference.sampling.guided import ReferenceHMC  # noqa: E402
-from marginwise.inference.sampling.sampler import Draws, Sampler, Target  # noqa: E402
 from marginwise.inference.sampling.run import hmc_posterior, sample_posterior  # noqa: E402
+from marginwise.inference.sampling.sampler import Draws, Sampler, Target  # noqa: E402
 from marginwise.likelihoods import as_slack  # noqa: E402
 from marginwise.problem import Problem, as_problem  # noqa: E402
 
@@ -79,8 +79,9 @@ def make_case(args: argparse.Namespace) -> Case:
     d = problem.X.shape[1]
     h = Hyperparameters(args.C, args.k0, args.koff, np.full(d, args.length_scale))
     slack = as_slack(args.slack)
-    gram = problem.gram(h)
-    ep = run_ep(gram, problem.y, slack.weighted(h.C, problem.weights))
+    covariance = problem.dense_covariance(h)
+    gram = covariance.gram
+    ep = run_ep(covariance, problem.y, as_slack(slack).weighted(h.C, problem.weights))
     prior = pivoted_gram(gram)
     rbf = gram - h.koff
     scales = [rbf * (problem.X[:, [a]] - problem.X[:, a]) ** 2 / h.length_scales[a] ** 2 for a in range(d)]

@@ -181,12 +181,12 @@ class _AtOnce:
 
     def fit(self, X, y):
         from marginwise import Hyperparameters, posterior
-        from marginwise.lowrank import choose_inducing
+        from marginwise.covariance import choose_inducing
 
         self.centre, self.spread = X.mean(axis=0), X.std(axis=0)
         h = Hyperparameters(0.8, 45.0, 10.0, 4.0)
         inputs = self._scaled(X)
-        self.posterior = posterior(inputs, y, h, inducing=choose_inducing(inputs, h, 512))
+        self.posterior = posterior(inputs, y, h, inducing=choose_inducing(inputs, h.kernel, 512))
         return self
 
     def _scaled(self, X):

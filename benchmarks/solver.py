@@ -20,7 +20,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
-from marginwise import kernel  # noqa: E402
 from marginwise.datasets import benchmark_names, load_benchmark  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
 from marginwise.likelihoods import LINEAR  # noqa: E402
@@ -69,7 +68,7 @@ def compare(quick: bool) -> None:
     )
     for name, X, y in problems(quick):
         n, d = X.shape
-        K = kernel.gram(X, Hyperparameters(1.0, 1.0, 0.1, np.sqrt(d)))
+        K = Hyperparameters(1.0, 1.0, 0.1, np.sqrt(d)).kernel.gram(X)
         repetitions = 15 if n < 1000 else 7 if n < 5000 else 3
         for C in PENALTIES:
             ours, solution = best_time(lambda K=K, y=y, C=C: solve_gram(K, y, C), repetitions)
@@ -92,7 +91,7 @@ def path(quick: bool) -> None:
             continue
         start = np.log([10.0, 1.0, 0.1, np.sqrt(X.shape[1])])
         settings = [Hyperparameters.from_vector(start + 0.02 * k * np.array([1, 1, -1, -0.5])) for k in range(30)]
-        grams = [kernel.gram(X, h) for h in settings]
+        grams = [h.kernel.gram(X) for h in settings]
         penalties = [np.full(len(y), h.C) for h in settings]
 
         def run(warm, grams=grams, penalties=penalties, y=y):

@@ -15,7 +15,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from marginwise import kernel
 from marginwise.criteria import as_criterion, criterion_class, criterion_names
 from marginwise.criteria.evidence import Evidence
 from marginwise.datasets import load_benchmark
@@ -40,7 +39,7 @@ def at(length: float) -> Hyperparameters:
 def test_error(length: float, slack: str) -> float:
     """Return the error of the SVM on the test set."""
     solution = solve_problem(PROBLEM, at(length), as_slack(slack))
-    latent = kernel.cross_gram(DATA.X_test, PROBLEM.X, at(length)) @ (PROBLEM.y * solution.alpha)
+    latent = at(length).kernel.cross(DATA.X_test, PROBLEM.X) @ (PROBLEM.y * solution.alpha)
     return float(np.mean(DATA.y_test * latent <= 0))
 
 

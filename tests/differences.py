@@ -8,6 +8,7 @@ import numpy as np
 
 from marginwise.criteria import Criterion
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.model import Model
 from marginwise.problem import Problem
 
 #: Steps tried in turn. A long one suffers from curvature and from kinks near by, a short one from rounding: a
@@ -28,14 +29,14 @@ def differences(function: Callable[[np.ndarray], float], at: np.ndarray, step: f
     return np.array(slopes)
 
 
-def gradient_error(criterion: Criterion, problem: Problem, hyperparameters: Hyperparameters) -> float:
+def gradient_error(criterion: Criterion, problem: Problem, hyperparameters: Model) -> float:
     """Return the largest error of the gradient by the best of the steps, relative to its largest entry."""
     evaluation = criterion.evaluate(problem, hyperparameters)
     assert evaluation.status.ok, evaluation.status.message
     assert evaluation.gradient is not None
 
     def value(logs: np.ndarray) -> float:
-        return criterion.evaluate(problem, Hyperparameters.from_vector(logs), evaluation.state).value
+        return criterion.evaluate(problem, hyperparameters.with_vector(logs), evaluation.state).value
 
     scale = np.abs(evaluation.gradient).max() or 1.0
     error = np.full(len(evaluation.gradient), np.inf)

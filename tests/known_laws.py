@@ -10,6 +10,7 @@ from scipy.special import log_ndtr, logsumexp
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sampling.sampler import Target
 from marginwise.likelihoods import Slack
+from marginwise.model import Model
 from marginwise.problem import Problem, as_problem
 
 
@@ -22,7 +23,7 @@ def few(n: int, *, seed: int = 0, weighted: bool = False) -> Problem:
 
 def target_of(problem: Problem, h: Hyperparameters, slack: Slack) -> Target:
     """The posterior of a problem."""
-    return Target(problem.gram(h), problem.y, problem.penalties(h.C), slack)
+    return Target(h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +39,13 @@ class Quadrature:
         return values @ self.probability
 
 
-def quadrature(problem: Problem, h: Hyperparameters, slack: Slack) -> Quadrature:
+def quadrature(problem: Problem, h: Model, slack: Slack) -> Quadrature:
     """Integrate over all latent values of a problem with n ≤ 3.
 
     Each is integrated by Gauss and Legendre's rule on both sides of its kink, so that the integrand is smooth there
     and the error that of rounding.
     """
-    n, K = problem.n, problem.gram(h)
+    n, K = problem.n, h.kernel.gram(problem.X)
     x, w = np.polynomial.legendre.leggauss({1: 200, 2: 100, 3: 36}[n])
     nodes, weights = [], []
     for y, sd in zip(problem.y, np.sqrt(np.diag(K)), strict=True):
@@ -66,7 +67,7 @@ def quadrature(problem: Problem, h: Hyperparameters, slack: Slack) -> Quadrature
 
 def exact_draws(problem: Problem, h: Hyperparameters, slack: Slack, rng: np.random.Generator, size: int) -> np.ndarray:
     """Independent draws from the posterior, shape (n, size): prior draws kept with the likelihood's probability."""
-    L = np.linalg.cholesky(problem.gram(h))
+    L = np.linalg.cholesky(h.kernel.gram(problem.X))
     kept: list[np.ndarray] = []
     while sum(block.shape[1] for block in kept) < size:
         latent = L @ rng.normal(size=(problem.n, size))
@@ -75,14 +76,14 @@ def exact_draws(problem: Problem, h: Hyperparameters, slack: Slack, rng: np.rand
     return np.concatenate(kept, axis=1)[:, :size].copy()
 
 
-def quadrature_gradient(problem: Problem, h: Hyperparameters, slack: Slack, step: float = 1e-4) -> np.ndarray:
+def quadrature_gradient(problem: Problem, h: Model, slack: Slack, step: float = 1e-4) -> np.ndarray:
     """Central differences of ln Q(Y|X)/n by quadrature; n is the sum of the weights."""
     logs = h.to_vector()
     slopes = []
     for k in range(len(logs)):
         move = np.zeros(len(logs))
         move[k] = step
-        up, down = (quadrature(problem, Hyperparameters.from_vector(logs + s * move), slack) for s in (1, -1))
+        up, down = (quadrature(problem, h.with_vector(logs + s * move), slack) for s in (1, -1))
         slopes.append((up.log_evidence - down.log_evidence) / (2 * step))
     return np.array(slopes) / problem.weights.sum()
 

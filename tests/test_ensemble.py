@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from marginwise.stacking import climb, settle, stacking_weights
 from scipy.optimize import minimize
 
 import zoo
@@ -14,7 +15,6 @@ from marginwise.criteria import as_criterion
 from marginwise.priors import Prior
 from marginwise.problem import as_problem
 from marginwise.search import QuasiNewton
-from marginwise.stacking import climb, settle, stacking_weights
 
 
 def test_weights_maximise_the_penalised_likelihood(rng):

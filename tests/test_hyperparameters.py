@@ -11,16 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginwise.errors import InvalidInputError
-from marginwise.hyperparameters import (
-    C_BOUNDS,
-    K0_BOUNDS,
-    KOFF_BOUNDS,
-    LENGTH_SCALE_BOUNDS,
-    Hyperparameters,
-    log_bounds,
-    paper_start,
-    random_start,
-)
+from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
+from marginwise.kernels.constant import KOFF_BOUNDS
+from marginwise.kernels.rbf import K0_BOUNDS, LENGTH_SCALE_BOUNDS
+from marginwise.model import C_BOUNDS
 
 #: Values that are no positive finite number, whatever else they are.
 NOT_POSITIVE = [0, 0.0, -0.0, -1, -1e-300, np.nan, np.inf, -np.inf, "1", "one", b"2", None, 1j, [1.0], {}, 10**400]
@@ -177,7 +171,7 @@ def test_random_start_depends_on_the_generator_alone() -> None:
 
 
 def test_bounds_hold_the_starts(rng: np.random.Generator) -> None:
-    lowest, highest = log_bounds(2)
+    lowest, highest = paper_start(2).log_bounds
     expected = [C_BOUNDS, K0_BOUNDS, KOFF_BOUNDS, LENGTH_SCALE_BOUNDS, LENGTH_SCALE_BOUNDS]
     np.testing.assert_allclose(np.exp([lowest, highest]).T, expected)
     for h in (paper_start(2), *(random_start(2, rng) for _ in range(50))):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from marginwise import kernel
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.problem import Problem
@@ -174,14 +173,13 @@ class RegressionEvidence(Criterion):
     name, direction, smooth, equation = "toy-regression", "maximise", True, "Rasmussen & Williams eqs. 5.8, 5.9"
 
     def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
-        K, n = problem.gram(hyperparameters), problem.n
+        K, n = hyperparameters.kernel.gram(problem.X), problem.n
         noise = 1.0 / hyperparameters.C
         factor = cho_factor(K + noise * np.eye(n))
         weights = cho_solve(factor, problem.y)
         inverse = cho_solve(factor, np.eye(n))
         G = 0.5 * (np.outer(weights, weights) - inverse)
-        gradient = kernel.contract(G, K, problem.X, hyperparameters)
-        gradient[0] = -noise * np.trace(G)
+        gradient = np.array([-noise * np.trace(G), *hyperparameters.kernel.contract(G, K, problem.X, problem.X)])
         log_det = 2.0 * np.log(factor[0].diagonal()).sum()
         value = -0.5 * (problem.y @ weights + log_det + n * np.log(2.0 * np.pi))
         return Evaluation(float(value) / n, gradient / n)

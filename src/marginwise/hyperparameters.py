@@ -125,7 +125,10 @@ def as_model(hyperparameters: Model | Values, kernel: Kernel | None = None) -> M
     values = np.asarray(hyperparameters, dtype=object)
     if values.ndim != 1 or values.size < 1 + len(kernel.values):
         raise InvalidInputError("hyperparameters", hyperparameters, "C, and " + ", ".join(kernel.names))
-    return Model(1.0, kernel).with_values(values)
+    model = Model(1.0, kernel).with_values(values)
+    if len(model.values) != len(values):
+        raise InvalidInputError("hyperparameters", hyperparameters, "C, and " + ", ".join(kernel.names))
+    return model
 
 
 def paper_start(n_inputs: int, *, isotropic: bool = False) -> Hyperparameters:

@@ -10,21 +10,24 @@ import numpy as np
 import pytest
 
 from known_laws import exact_draws, few, quadrature, target_of
+from marginwise.covariance import DenseCovariance
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sampling.guided import ReferenceHMC
 from marginwise.inference.sampling.hmc import HMC, HMCState
 from marginwise.inference.sampling.pivoted import pivoted_gram
 from marginwise.inference.sampling.reference import gaussian_reference
-from marginwise.inference.sampling.guided import ReferenceHMC
 from marginwise.inference.sampling.sampler import Sampler, Target, metropolis
-from marginwise.likelihoods import LINEAR, QUADRATIC, SLACKS, Slack
+from marginwise.likelihoods import LINEAR, QUADRATIC, SLACKS, Slack, as_slack
 from marginwise.problem import Problem, as_problem
 
 Make = Callable[[Target, int], Sampler[Any]]
 
 
 def guided_by_ep(target: Target, n_chains: int) -> ReferenceHMC:
-    ep = run_ep(target.gram, target.y, target.slack.weighted(1.0, target.penalties))
+    ep = run_ep(
+        DenseCovariance.of_matrix(target.gram), target.y, as_slack(target.slack).weighted(1.0, target.penalties)
+    )
     return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), ep.tau, ep.nu), n_chains=n_chains)
 
 
@@ -112,7 +115,7 @@ def test_has_the_law_of_a_gaussian_posterior(make: Make, full: bool) -> None:
     rng = np.random.default_rng(2)
     problem = as_problem(rng.normal(size=(12, 2)), np.ones(12))
     h = Hyperparameters(0.5, 0.01, 0.002, [1.0, 2.0])
-    K, C = problem.gram(h), problem.penalties(h.C)
+    K, C = h.kernel.gram(problem.X), problem.penalties(h.C)
     covariance = np.linalg.inv(np.linalg.inv(K) + np.diag(C))
     mean = covariance @ C
     sampler = make(target_of(problem, h, QUADRATIC), 64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import toys
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import random_start
-from marginwise.search import SEARCHES, Limits, Objective, Search, Space, drive
+from marginwise.search import SEARCHES, Limits, Objective, Search, drive
 from zoo import blobs
 
 PROBLEM = blobs(30, 3)
@@ -66,7 +67,7 @@ def test_improves_converges_and_keeps_its_best(search: type[Search[Any]], toy: t
 def test_stays_within_bounds_and_within_budget(search: type[Search[Any]], toy: type[Criterion]) -> None:
     landscape = objective(toy, seed=3)
     space = landscape.space
-    narrow = Space(space.origin, space.free, space.start - 0.3, space.start + 0.2)
+    narrow = replace(space, lower=space.start - 0.3, upper=space.start + 0.2)
     walled = Objective(landscape.criterion, PROBLEM, narrow)
     run = drive(walled, search(), np.random.default_rng(2), limits=Limits(max_evaluations=60))
     assert len(run.trace) <= 60

@@ -19,7 +19,7 @@ Solver = Callable[[Problem, Hyperparameters, Slack], Solution]
 
 
 def _reference(problem: Problem, h: Hyperparameters, slack: Slack) -> Solution:
-    return solve_reference(problem.gram(h), problem.y, problem.penalties(h.C), slack, max_sweeps=2000)
+    return solve_reference(h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack, max_sweeps=2000)
 
 
 def _kernel_rows(problem: Problem, h: Hyperparameters, slack: Slack) -> Solution:
@@ -53,7 +53,7 @@ def slack(request: pytest.FixtureRequest) -> Slack:
 def solve_and_check(solver: Solver, problem: Problem, h: Hyperparameters, slack: Slack) -> Solution:
     solution = solver(problem, h, slack)
     rounding = 1e-9 if solver is _reference else 1e-14
-    assert_solved(solution, problem.gram(h), problem.y, problem.penalties(h.C), slack, rounding=rounding)
+    assert_solved(solution, h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack, rounding=rounding)
     return solution
 
 
@@ -121,7 +121,7 @@ def test_hard_problems_are_all_solved(fast: Solver, slack: Slack, case: tuple[st
 def test_the_reference_says_when_it_has_not_converged(slack: Slack, case: tuple[str, Problem, Hyperparameters]) -> None:
     """It is slow on most of them; then its status says so, and its dual value is below the solution's."""
     _, problem, h = case
-    K, penalties = problem.gram(h), problem.penalties(h.C)
+    K, penalties = h.kernel.gram(problem.X), problem.penalties(h.C)
     slow = solve_reference(K, problem.y, penalties, slack, max_sweeps=150)
     theirs = certify(K, problem.y, penalties, slack, slow.alpha)
     ours = certify(K, problem.y, penalties, slack, solve_problem(problem, h, slack).alpha)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from differences import differences
-from marginwise import kernel
 from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.training import Trained, train
+from marginwise.criteria.training import DenseTrained, train
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem, as_problem
@@ -25,7 +24,7 @@ def test_gradient_of_a_function_of_alpha_and_latent(slack: str, rng: np.random.G
     """V = a·β + b·θ with random a, b: all that a criterion can feel to first order."""
     a, b = rng.normal(size=(2, PROBLEM.n))
 
-    def trained(logs: np.ndarray) -> Trained:
+    def trained(logs: np.ndarray) -> DenseTrained:
         return train(PROBLEM, Hyperparameters.from_vector(logs), as_slack(slack))
 
     def value(logs: np.ndarray) -> float:
@@ -36,8 +35,7 @@ def test_gradient_of_a_function_of_alpha_and_latent(slack: str, rng: np.random.G
     cotangent = solution_cotangent(at, a + at.gram @ b)
     # b reaches beyond the support vectors, so the contraction is over all points.
     G = np.outer(cotangent.direction + b, at.signed_alpha)
-    gradient = kernel.contract(0.5 * (G + G.T), at.gram, PROBLEM.X, H)
-    gradient[0] += cotangent.log_C
+    gradient = [cotangent.log_C, *at.covariance.contract(0.5 * (G + G.T))]
     np.testing.assert_allclose(gradient, differences(value, H.to_vector(), 1e-5), rtol=1e-6, atol=1e-8)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from differences import differences, repeated
-from marginwise import kernel
 from marginwise.criteria import as_criterion
 from marginwise.criteria.cross_validation import (
     CrossValidationError,
@@ -30,7 +29,7 @@ def held_out_latent(problem: Problem, h: Hyperparameters, slack: str, fold: np.n
     for f in range(fold.max() + 1):
         rest = problem.subset(np.flatnonzero(fold != f))
         alpha = solve_problem(rest, h, as_slack(slack)).alpha
-        latent[fold == f] = kernel.cross_gram(problem.X[fold == f], rest.X, h) @ (rest.y * alpha)
+        latent[fold == f] = h.kernel.cross(problem.X[fold == f], rest.X) @ (rest.y * alpha)
     return latent
 
 

@@ -25,7 +25,7 @@ def log_evidence(problem: Problem, h: Hyperparameters, slack: Slack, points: int
     It is taken over a box that the prior leaves with a probability below 1e-15, with ``points`` on each piece of
     an axis: exact as long as the points are not so near to each other that the prior is much narrower than them.
     """
-    K = problem.gram(h)
+    K = h.kernel.gram(problem.X)
     n = problem.n
     reach = 8.5 * np.sqrt(K[0, 0])
     axes = []
@@ -51,7 +51,7 @@ def log_evidence(problem: Problem, h: Hyperparameters, slack: Slack, points: int
 def formula(problem: Problem, h: Hyperparameters, slack: Slack, a: float) -> float:
     """Return eq. (lapnv) or (laplace_qu) as they stand, with whole matrices."""
     solution = solve_problem(problem, h, slack)
-    K, z, alpha, C = problem.gram(h), problem.y * solution.latent, solution.alpha, problem.penalties(h.C)
+    K, z, alpha, C = h.kernel.gram(problem.X), problem.y * solution.latent, solution.alpha, problem.penalties(h.C)
     maximum = -0.5 * alpha @ z - C @ slack.loss(z) + problem.weights.sum() * slack.log_kappa(h.C)
     if slack is LINEAR:
         rows = solution.marginal
@@ -78,7 +78,7 @@ def test_smoothing_vanishes_with_a() -> None:
     problem, h = blobs(50, 2, shift=1.2), Hyperparameters(3.0, 2.0, 0.2, [1.2, 1.2])
     exact = LaplaceEvidence("quadratic", a=0.0).evaluate(problem, h).value
     solution = solve_problem(problem, h, QUADRATIC)
-    K = problem.gram(h)[np.ix_(solution.support, solution.support)]
+    K = h.kernel.gram(problem.X)[np.ix_(solution.support, solution.support)]
     determinant = np.linalg.slogdet(np.eye(len(K)) + h.C * K)[1]
     z = problem.y * solution.latent
     maximum = -0.5 * solution.alpha @ z - h.C * QUADRATIC.loss(z).sum() + 50 * QUADRATIC.log_kappa(h.C)
@@ -125,7 +125,7 @@ def test_without_marginal_support_vectors() -> None:
     evaluation = as_criterion("laplace-evidence", "linear").evaluate(problem, h)
     assert evaluation.info["curved"] == 0
     assert evaluation.status.ok
-    z = problem.y * (problem.gram(h) @ (h.C * problem.y))
+    z = problem.y * (h.kernel.gram(problem.X) @ (h.C * problem.y))
     expected = -0.5 * h.C * z.sum() - h.C * (1 - z).sum() + 20 * LINEAR.log_kappa(h.C)
     assert evaluation.value == pytest.approx(expected / 20, rel=1e-12)
 

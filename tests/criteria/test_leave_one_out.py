@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from differences import repeated
-from marginwise import kernel
 from marginwise.criteria import as_criterion
 from marginwise.criteria.leave_one_out import leave_out
 from marginwise.criteria.training import train
@@ -24,8 +23,8 @@ def retrained(problem: Problem, h: Hyperparameters, slack: str) -> np.ndarray:
     latents = []
     for i in range(problem.n):
         rest = problem.subset(np.delete(np.arange(problem.n), i))
-        solution = solve_reference(rest.gram(h), rest.y, rest.penalties(h.C), as_slack(slack))
-        cross = kernel.cross_gram(problem.X[i : i + 1], rest.X, h)
+        solution = solve_reference(h.kernel.gram(rest.X), rest.y, rest.penalties(h.C), as_slack(slack))
+        cross = h.kernel.cross(problem.X[i : i + 1], rest.X)
         latents.append(float((cross @ (rest.y * solution.alpha))[0]))
     return np.array(latents)
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from known_laws import few, quadrature, target_of
+from marginwise.covariance import DenseCovariance
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.pivoted import pivoted_gram
 from marginwise.inference.sampling.reference import gaussian_reference
 from marginwise.inference.sampling.sampler import Draws, Target
-from marginwise.likelihoods import SLACKS, Slack
+from marginwise.likelihoods import SLACKS, Slack, as_slack
 from zoo import twonorm
 
 H = Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])
@@ -31,7 +32,7 @@ def test_means_are_zero(slack: Slack, n: int, guide: str) -> None:
     problem = few(n, weighted=True)
     target = target_of(problem, H, slack)
     if guide == "ep":
-        ep = run_ep(target.gram, target.y, slack.weighted(H.C, problem.weights))
+        ep = run_ep(DenseCovariance.of_matrix(target.gram), target.y, as_slack(slack).weighted(H.C, problem.weights))
         tau, nu = ep.tau, ep.nu
     else:
         rng = np.random.default_rng(0)
@@ -84,7 +85,7 @@ def test_they_explain_most_of_the_gradients_spread(slack: Slack) -> None:
     # Under the reference itself g = θ - m, and the linear fit leaves only what is not linear in the slope.
     problem, h = twonorm(60), Hyperparameters(0.6, 1.0, 0.2, 3.0)
     target = target_of(problem, h, slack)
-    ep = run_ep(target.gram, target.y, slack.weighted(h.C, problem.weights))
+    ep = run_ep(DenseCovariance.of_matrix(target.gram), target.y, as_slack(slack).weighted(h.C, problem.weights))
     reference = gaussian_reference(pivoted_gram(target.gram), ep.tau, ep.nu)
     centred = reference.draw(np.random.default_rng(0), 4000)
     draws = Draws(reference.mean[:, None] + centred, reference.dual(centred))

@@ -8,11 +8,11 @@ from scipy.stats import norm
 
 import brute_force
 from known_laws import few, quadrature, scattered, scattered_log_evidence
+from marginwise.covariance import Sites
 from marginwise.hyperparameters import Hyperparameters, paper_start
-from marginwise.inference.ep.run import run_ep
 from marginwise.inference.ep.moves import Moves
-from marginwise.inference.ep.result import Sites
-from marginwise.likelihoods import LIKELIHOODS, LINEAR, SLACKS, as_likelihood, as_slack
+from marginwise.inference.ep.run import run_ep
+from marginwise.likelihoods import LIKELIHOODS, SLACKS, as_likelihood, as_slack
 from marginwise.problem import Problem, as_problem
 from zoo import blobs, hard_problems, random_hyperparameters, twonorm
 
@@ -29,7 +29,7 @@ def titanic(n: int = 150, seed: int = 0) -> Problem:
 
 
 def run(problem: Problem, h: Hyperparameters, name: str, **options):
-    return run_ep(problem.gram(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights), **options)
+    return run_ep(problem.dense_covariance(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights), **options)
 
 
 def textbook_ep(K: np.ndarray, y: np.ndarray, C: float, slack: str) -> tuple[np.ndarray, np.ndarray, float]:
@@ -64,7 +64,7 @@ def textbook_ep(K: np.ndarray, y: np.ndarray, C: float, slack: str) -> tuple[np.
 @pytest.mark.parametrize("slack", SLACKS)
 def test_agrees_with_the_textbook(slack: str) -> None:
     problem, h = blobs(8, 2, shift=0.4), Hyperparameters(1.7, 2.0, 0.3, [1.0, 2.0])
-    mean, variance, log_evidence = textbook_ep(problem.gram(h), problem.y, h.C, slack)
+    mean, variance, log_evidence = textbook_ep(h.kernel.gram(problem.X), problem.y, h.C, slack)
     ours = run(problem, h, slack)
     np.testing.assert_allclose(ours.mean, mean, atol=1e-7)
     np.testing.assert_allclose(ours.variance, variance, rtol=1e-7)
@@ -114,7 +114,7 @@ def test_without_slack_penalty_the_labels_are_coin_tosses(slack: str) -> None:
 
 def test_probit_evidence_of_two_points_is_an_orthant_probability() -> None:
     problem, h = as_problem([[0.0], [0.7]], [1, 1]), Hyperparameters(1.0, 1.5, 0.2)
-    K = problem.gram(h) + np.eye(2)
+    K = h.kernel.gram(problem.X) + np.eye(2)
     correlation = K[0, 1] / K[0, 0]
     exact = 0.25 + np.arcsin(correlation) / (2 * np.pi)
     assert np.exp(run(problem, h, "probit").log_evidence) == pytest.approx(exact, abs=1e-3)
@@ -146,7 +146,7 @@ def test_hard_problems_converge(slack: str, name: str) -> None:
     assert ours.status.ok, ours.status.message
     assert np.isfinite(ours.log_evidence)
     assert (ours.variance > 0).all()
-    assert (ours.variance <= np.diag(problem.gram(h)) * (1 + 1e-9)).all()
+    assert (ours.variance <= np.diag(h.kernel.gram(problem.X)) * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("slack", SLACKS)
@@ -202,7 +202,7 @@ def test_a_bad_start_does_no_harm() -> None:
 def test_all_ways_lead_to_the_same_fixed_point(name: str) -> None:
     """Sites moved one at a time only, or all at once and damped only, end where the mixture of methods does."""
     problem, h = blobs(30, 2, shift=0.7), Hyperparameters(1.2, 3.0, 0.3, [1.0, 2.0])
-    moves = Moves(problem.gram(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights))
+    moves = Moves(problem.dense_covariance(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights))
     ours = run(problem, h, name, tolerance=1e-11)
     alone = together = moves.prior()
     for _ in range(60):
@@ -241,8 +241,12 @@ def test_cavities_are_close_to_runs_without_the_point() -> None:
     ours = run(problem, h, "linear")
     for i in range(0, 20, 4):
         others = np.flatnonzero(np.arange(20) != i)
-        without = run_ep(problem.gram(h)[np.ix_(others, others)], problem.y[others], LINEAR.weighted(h.C, np.ones(19)))
-        k = problem.gram(h)[others, i]
+        without = run_ep(
+            problem.dense_covariance(h).principal(others),
+            problem.y[others],
+            as_slack("linear").weighted(h.C, np.ones(19)),
+        )
+        k = h.kernel.gram(problem.X)[others, i]
         assert ours.gaussian.cavity_mean[i] == pytest.approx(k @ without.gaussian.dual_mean, abs=0.02)
 
 

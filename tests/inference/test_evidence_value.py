@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from known_laws import few, quadrature, scattered, scattered_log_evidence, target_of
+from marginwise.covariance import DenseCovariance
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.sampling.evidence import EvidenceEstimate, estimate_evidence
 from marginwise.inference.sampling.pivoted import pivoted_gram
 from marginwise.inference.sampling.reference import gaussian_reference
-from marginwise.likelihoods import LINEAR, SLACKS, Slack
+from marginwise.likelihoods import LINEAR, SLACKS, Slack, as_slack
 from marginwise.problem import Problem
 from reference.thermodynamic import integrate_evidence
 from zoo import blobs
@@ -27,7 +28,7 @@ def climb(
     target = target_of(problem, h, slack)
     tau = nu = np.zeros(problem.n)
     if guided:
-        ep = run_ep(target.gram, target.y, slack.weighted(h.C, problem.weights))
+        ep = run_ep(DenseCovariance.of_matrix(target.gram), target.y, as_slack(slack).weighted(h.C, problem.weights))
         tau, nu = ep.tau, ep.nu
     reference = gaussian_reference(pivoted_gram(target.gram), tau, nu)
     estimate = estimate_evidence(target, reference, np.random.default_rng(seed), n_chains=chains, n_steps=40)
@@ -79,7 +80,7 @@ def test_the_chains_end_on_the_posterior() -> None:
     problem = few(2)
     estimate, _ = climb(problem, H, LINEAR, chains=4096)
     exact = quadrature(problem, H, LINEAR)
-    ep = run_ep(problem.gram(H), problem.y, LINEAR.weighted(H.C, problem.weights))
+    ep = run_ep(problem.dense_covariance(H), problem.y, as_slack(LINEAR).weighted(H.C, problem.weights))
     latent = ep.mean[:, None] + estimate.state.place
     error = latent.std(axis=1) / 64
     assert np.abs((latent.mean(axis=1) - exact.mean(exact.latent)) / error).max() < 4

@@ -151,7 +151,7 @@ def test_laplace_without_smoothing_is_the_usual_one() -> None:
     slack = as_slack("quadratic")
     ours = laplace_posterior(PROBLEM, H, slack, a=0.0)
     solution = solve_problem(PROBLEM, H, slack)
-    K, support = PROBLEM.gram(H), solution.support
+    K, support = H.kernel.gram(PROBLEM.X), solution.support
     inverse = np.linalg.inv(K)
     exponent = -0.5 * solution.latent @ inverse @ solution.latent - H.C * slack.loss(PROBLEM.y * solution.latent).sum()
     block = np.eye(len(support)) + H.C * K[np.ix_(support, support)]

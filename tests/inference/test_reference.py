@@ -15,7 +15,7 @@ from zoo import blobs
 def reference(repeat: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray, GaussianReference]:
     base = blobs(15, 2)
     problem = as_problem(np.repeat(base.X, repeat, axis=0), np.repeat(base.y, repeat))
-    K = problem.gram(Hyperparameters(1, 2, 0.3, [0.5, 0.7]))
+    K = Hyperparameters(1, 2, 0.3, [0.5, 0.7]).kernel.gram(problem.X)
     rng = np.random.default_rng(5)
     tau, nu = rng.exponential(size=problem.n), rng.normal(size=problem.n)
     tau[3] = 0.0

@@ -10,9 +10,9 @@ from scipy.integrate import quad
 from differences import differences
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
-from marginwise.inference.ep.run import run_ep
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.ep.repetitions import without_one
+from marginwise.inference.ep.run import run_ep
 from marginwise.likelihoods import as_slack
 from marginwise.problem import as_problem
 
@@ -63,7 +63,9 @@ def test_one_of_several_is_left_out(slack: str, size: float) -> None:
     h, weights = Hyperparameters(1.4, 1.5, 0.2, [1.0, 1.5]), np.full(12, 3.0)
     likelihood = as_slack(slack).weighted(h.C, weights)
     problem = as_problem(X, y, weights, examples=weights / size)
-    ours = leave_one_out(run_ep(problem.gram(h), y, likelihood).gaussian, likelihood, problem).log_probability
+    ours = leave_one_out(
+        run_ep(problem.dense_covariance(h), y, likelihood).gaussian, likelihood, problem
+    ).log_probability
     for i in range(0, 12, 4):
         fewer = weights - size * (np.arange(12) == i)
         without = posterior(X, y, h, slack, sample_weight=fewer).predict_proba(X[[i]])[0, int(y[i] > 0)]

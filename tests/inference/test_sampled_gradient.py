@@ -7,7 +7,6 @@ import pytest
 
 from differences import repeated
 from known_laws import exact_draws, few, quadrature, quadrature_gradient, target_of
-from marginwise import kernel
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.gradient import GradientRecorder
@@ -29,12 +28,12 @@ def test_posterior_means_are_the_gradient(slack: Slack, n: int, h: Hyperparamete
     # No sampling: the summands of both equations, averaged by quadrature, against differences of the log evidence.
     problem = few(n, weighted=True)
     exact = quadrature(problem, h, slack)
-    K, total = problem.gram(h), problem.weights.sum()
+    K, total = h.kernel.gram(problem.X), problem.weights.sum()
     dual = np.linalg.solve(K, exact.latent)
     margin = problem.y[:, None] * exact.latent
     slope = problem.penalties(h.C)[:, None] * problem.y[:, None] * slack.derivative(margin)
     outer = (slope * exact.probability) @ dual.T
-    expected = kernel.contract(-0.25 * (outer + outer.T), K, problem.X, h) / total
+    expected = np.array([0.0, *h.kernel.contract(-0.25 * (outer + outer.T), K, problem.X, problem.X)]) / total
     expected[0] = (
         h.C * slack.log_kappa_derivative(h.C) - exact.mean(problem.penalties(h.C) @ slack.loss(margin)) / total
     )
@@ -51,7 +50,9 @@ def recorded(
     if controlled:
         n = problem.n
         controls = ControlVariates(target, gaussian_reference(prior, np.full(n, 0.3), 0.2 * problem.y), h.koff)
-    recorder = GradientRecorder(problem, h, target, n_chains=chains, controls=controls)
+    recorder = GradientRecorder(
+        problem.dense_covariance(h), target, h.C, problem.weights.sum(), n_chains=chains, controls=controls
+    )
     for step in latent.reshape(problem.n, -1, chains).transpose(1, 0, 2):
         recorder.record(Draws(step, prior.solve(step)))
     return recorder
@@ -73,7 +74,7 @@ def test_exact_draws_give_the_gradient(slack: Slack, controlled: bool, n: int, c
 @every_slack
 def test_cells_are_the_slow_sum_over_draws(slack: Slack) -> None:
     problem, h, chains = blobs(12, 3), Hyperparameters(0.8, 1.5, 0.3, [1.0, 2.0, 0.7]), 6
-    K = problem.gram(h)
+    K = h.kernel.gram(problem.X)
     latent = np.linalg.cholesky(K) @ np.random.default_rng(0).normal(size=(12, 16 * chains))
     recorder = recorded(problem, h, slack, latent, chains, controlled=False)
     summands = []

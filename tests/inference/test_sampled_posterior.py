@@ -11,13 +11,12 @@ import pytest
 
 from differences import repeated
 from known_laws import few, quadrature, quadrature_gradient
-from marginwise import kernel
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
 from marginwise.inference.sampling.collect import Precision
-from marginwise.inference.sampling.sampled import SampledPosterior
 from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
+from marginwise.inference.sampling.sampled import SampledPosterior
 from marginwise.likelihoods import LINEAR, SLACKS, Slack
 from marginwise.problem import Problem, as_problem
 from zoo import blobs, hard_problems
@@ -31,8 +30,8 @@ LONG = Precision(tolerance=1e-9, min_steps=320, max_steps=320)
 def exact_prediction(problem: Problem, h: Hyperparameters, slack: Slack, x: np.ndarray) -> tuple[float, ...]:
     """Mean and variance of the latent value at x, and Q(y|x, D) = Q(Y, y|X, x)/Q(Y|X) for y = ±1, by quadrature."""
     exact = quadrature(problem, h, slack)
-    k = kernel.cross_gram(problem.X, x[None], h)[:, 0]
-    weights = np.linalg.solve(problem.gram(h), k)
+    k = h.kernel.cross(problem.X, x[None])[:, 0]
+    weights = np.linalg.solve(h.kernel.gram(problem.X), k)
     means, left = weights @ exact.latent, h.k0 + h.koff - k @ weights
     mean = exact.mean(means)
     q = []
@@ -192,7 +191,7 @@ def test_warm_start_is_only_a_start() -> None:
     problem = blobs(30, 2)
     cold = sample_posterior(problem, H, LINEAR, precision=LONG)
     for start in (cold, cold.sites, site_posterior(problem, H, LINEAR)):
-        warm = sample_posterior(problem, H, LINEAR, precision=LONG, start=start, gram=problem.gram(H))
+        warm = sample_posterior(problem, H, LINEAR, precision=LONG, start=start, covariance=problem.dense_covariance(H))
         z = (cold.gradient - warm.gradient) / np.hypot(cold.gradient_se, warm.gradient_se)
         assert np.abs(z).max() < 4
 

@@ -8,10 +8,9 @@ from scipy.optimize import minimize
 
 import brute_force
 from known_laws import few, quadrature
+from marginwise.covariance import Sites
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep.run import run_ep
-from marginwise.inference.gaussian import site_gaussian
-from marginwise.inference.ep.result import Sites
 from marginwise.inference.variational import run_variational
 from marginwise.likelihoods import LIKELIHOODS, SLACKS, as_likelihood, as_slack
 from marginwise.problem import Problem, as_problem
@@ -21,7 +20,9 @@ HARD = {name: (problem, h) for name, problem, h in hard_problems()}
 
 
 def run(problem: Problem, h: Hyperparameters, name: str, **options):
-    return run_variational(problem.gram(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights), **options)
+    return run_variational(
+        problem.dense_covariance(h), problem.y, as_likelihood(name).weighted(h.C, problem.weights), **options
+    )
 
 
 @pytest.mark.parametrize("slack", SLACKS)
@@ -58,7 +59,7 @@ def test_one_point_against_a_direct_maximisation(name: str) -> None:
 def test_it_is_stationary(name: str) -> None:
     """No Gaussian near by, of the same form or not, has a higher bound."""
     problem, h = blobs(15, 2, shift=0.4), Hyperparameters(1.3, 3.0, 0.3, [1.0, 2.0])
-    K, likelihood = problem.gram(h), as_likelihood(name).weighted(h.C, problem.weights)
+    K, likelihood = h.kernel.gram(problem.X), as_likelihood(name).weighted(h.C, problem.weights)
     ours = run(problem, h, name)
     assert ours.status.ok
     rng = np.random.default_rng(0)
@@ -96,7 +97,7 @@ def test_hard_problems_end_with_a_bound_or_a_reason(slack: str, name: str) -> No
     ours = run(problem, h, slack)
     assert np.isfinite(ours.log_evidence)
     assert ours.status.ok or "bound" in ours.status.message
-    ep = run_ep(problem.gram(h), problem.y, as_likelihood(slack).weighted(h.C, problem.weights))
+    ep = run_ep(problem.dense_covariance(h), problem.y, as_likelihood(slack).weighted(h.C, problem.weights))
     assert ours.log_evidence <= ep.log_evidence + 1e-8 * abs(ep.log_evidence) + 1e-6
     if name not in ("C=1e6, k0=1e6",):  # here the bound is very narrow
         assert ours.status.ok, ours.status.message
@@ -123,6 +124,6 @@ def test_not_converged_is_said() -> None:
 def test_sites_reproduce_the_gaussian() -> None:
     problem, h = blobs(20, 2), Hyperparameters(1.0, 2.0, 0.3, [1.0, 1.0])
     ours = run(problem, h, "quadratic")
-    again = site_gaussian(problem.gram(h), *ours.sites)
+    again = problem.dense_covariance(h).gaussian(*ours.sites)
     assert again is not None
     np.testing.assert_allclose(again.mean, ours.mean, atol=1e-12)

@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.sampling.collect import Precision
-from marginwise.inference.ep.run import run_ep
 from marginwise.inference.ep.gradient import evidence_gradient
+from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sampling.collect import Precision
 from marginwise.inference.sampling.run import sample_posterior
 from marginwise.likelihoods import Slack
 from marginwise.problem import Problem

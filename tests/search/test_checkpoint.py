@@ -22,6 +22,7 @@ import toys
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import paper_start
+from marginwise.likelihoods import LINEAR
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import SEARCHES, RandomWalk, Record
@@ -30,7 +31,6 @@ from marginwise.search.driver import Limits
 from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective
 from marginwise.search.restarts import Task
-from marginwise.slack import LINEAR
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 

@@ -9,7 +9,6 @@ import pytest
 
 import toys
 from marginwise.errors import InvalidInputError, MarginwiseError
-from marginwise.kernel import cross_gram
 from marginwise.likelihoods import LINEAR, QUADRATIC, Slack
 from marginwise.search import HeldOut
 from marginwise.svm import solve_problem
@@ -31,7 +30,7 @@ def test_errors_are_those_of_the_svm(slack: Slack, rng: np.random.Generator) -> 
         held_out = HeldOut(TRAIN, slack, {"test": TEST, "other": VALIDATION})
         solution = solve_problem(TRAIN, h, slack)
         wrong = [
-            np.sign((TRAIN.y * solution.alpha) @ cross_gram(TRAIN.X, x[None], h)[:, 0]) != label
+            np.sign((TRAIN.y * solution.alpha) @ h.kernel.cross(TRAIN.X, x[None])[:, 0]) != label
             for x, label in zip(TEST.X, TEST.y, strict=True)
         ]
         errors = held_out.errors(h)

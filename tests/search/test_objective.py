@@ -53,18 +53,18 @@ def test_score_is_criterion_plus_log_prior_over_n() -> None:
 def test_fixed_C_is_not_part_of_a_position() -> None:
     space = Space.around(Hyperparameters(1, 2, 3, [4, 5, 6]), fix_C=True)
     assert space.names == ("k0", "koff", "l_1", "l_2", "l_3")
-    assert space.hyperparameters(space.start + 0.1).C == 1.0
+    assert space.at(space.start + 0.1).C == 1.0
     assert not space.is_C.any()
-    assert space.is_length_scale.tolist() == [False, False, True, True, True]
+    assert [group.tolist() for group in space.groups] == [[0], [1], [2, 3, 4]]
 
 
-def test_parts_are_scaled_each_by_itself() -> None:
+def test_groups_are_scaled_each_by_itself() -> None:
     space = Space.around(Hyperparameters(1, 2, 3, [4, 5, 6]))
-    assert [part.tolist() for part in space.parts] == [[0], [1], [2], [3, 4, 5]]
+    assert [group.tolist() for group in space.groups] == [[0], [1], [2], [3, 4, 5]]
     scaled = space.normalised(np.array([-5.0, 1e-9, 0.0, 1e-4, -4e-4, 2e-4]))
     np.testing.assert_allclose(scaled, [-1, 1, 0, 0.25, -1, 0.5])
     fixed = Space.around(Hyperparameters(1, 2, 3, 4), fix_C=True)
-    assert [part.tolist() for part in fixed.parts] == [[0], [1], [2]]
+    assert [group.tolist() for group in fixed.groups] == [[0], [1], [2]]
 
 
 def test_the_gradient_is_projected_on_the_bounds() -> None:

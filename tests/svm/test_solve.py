@@ -24,7 +24,7 @@ both_slacks = pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda s
 def check(problem: Problem, h: Hyperparameters, slack: Slack, **options: object) -> Solution:
     """Solve and certify."""
     solution = solve_problem(problem, h, slack, **options)  # type: ignore[arg-type]
-    assert_solved(solution, problem.gram(h), problem.y, problem.penalties(h.C), slack)
+    assert_solved(solution, h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack)
     return solution
 
 
@@ -72,7 +72,7 @@ def test_every_active_set_of_tiny_problems(n: int, slack: Slack) -> None:
             rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], size=n), np.exp(rng.uniform(-1, 1, size=n))
         )
         h = Hyperparameters(np.exp(rng.uniform(-3, 3)), np.exp(rng.uniform(-1, 2)), 0.3, rng.uniform(0.4, 5))
-        K, penalties = problem.gram(h), problem.penalties(h.C)
+        K, penalties = h.kernel.gram(problem.X), problem.penalties(h.C)
         Q = K * np.outer(problem.y, problem.y) + (np.diag(1 / penalties) if slack.power == 2 else 0)
         value, alpha, states = best_of_all_active_sets(Q, penalties, slack)
         solution = check(problem, h, slack)
@@ -132,7 +132,7 @@ def test_any_problem_is_solved(slack: Slack, case: tuple[Problem, Hyperparameter
 @given(case=problems())
 def test_no_worse_than_the_reference(slack: Slack, case: tuple[Problem, Hyperparameters]) -> None:
     problem, h = case
-    K, penalties = problem.gram(h), problem.penalties(h.C)
+    K, penalties = h.kernel.gram(problem.X), problem.penalties(h.C)
     ours = certify(K, problem.y, penalties, slack, solve_problem(problem, h, slack).alpha)
     slow = solve_reference(K, problem.y, penalties, slack, max_sweeps=60)
     theirs = certify(K, problem.y, penalties, slack, slow.alpha)
@@ -148,7 +148,7 @@ def test_the_reference_agrees(slack: Slack, rng: np.random.Generator) -> None:
         problem = as_problem(problem.X, problem.y, rng.uniform(0.2, 3, size=30))
         h = random_hyperparameters(rng, 2)
         solution = check(problem, h, slack)
-        slow = solve_reference(problem.gram(h), problem.y, problem.penalties(h.C), slack)
+        slow = solve_reference(h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack)
         assert slow.status.ok
         assert solution.objective == pytest.approx(slow.objective, rel=1e-9)
         np.testing.assert_allclose(solution.latent, slow.latent, atol=1e-6)
@@ -164,7 +164,7 @@ def test_order_does_not_matter(slack: Slack, case: tuple[Problem, Hyperparameter
     order = np.random.default_rng(seed).permutation(problem.n)
     solution = solve_problem(problem, h, slack)
     shuffled = solve_problem(problem.subset(order), h, slack)
-    scale = certify(problem.gram(h), problem.y, problem.penalties(h.C), slack, solution.alpha)
+    scale = certify(h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack, solution.alpha)
     assert shuffled.objective == pytest.approx(
         solution.objective, rel=1e-9, abs=1e-13 * scale.value_scale + 1e-10 * problem.penalties(h.C).sum()
     )
@@ -283,7 +283,7 @@ def test_a_start_of_another_size_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=message):
         solve_problem(problem, h, LINEAR, start=start)
     with pytest.raises(InvalidInputError, match=message):
-        solve_gram(problem.gram(h), problem.y, start=start)
+        solve_gram(h.kernel.gram(problem.X), problem.y, start=start)
 
 
 def test_an_indefinite_gram_matrix_is_refused() -> None:

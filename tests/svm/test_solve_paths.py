@@ -21,7 +21,7 @@ both_slacks = pytest.mark.parametrize("slack", [LINEAR, QUADRATIC], ids=lambda s
 def check(problem: Problem, h: Hyperparameters, slack: Slack, **options: object) -> Solution:
     """Solve and certify."""
     solution = solve_problem(problem, h, slack, **options)  # type: ignore[arg-type]
-    assert_solved(solution, problem.gram(h), problem.y, problem.penalties(h.C), slack)
+    assert_solved(solution, h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack)
     return solution
 
 
@@ -110,7 +110,7 @@ def test_margins_that_rounding_drowns(slack: Slack) -> None:
 def test_the_entries_agree(slack: Slack) -> None:
     problem = as_problem(blobs(50, 2).X, blobs(50, 2).y, np.linspace(0.5, 2, 50))
     h = Hyperparameters(2.0, 1.5, 0.2, [0.7, 1.2])
-    K = problem.gram(h)
+    K = h.kernel.gram(problem.X)
     first = check(problem, h, slack)
     others = [
         solve(problem.X.tolist(), problem.y.tolist(), h, slack.name, sample_weight=problem.weights.tolist()),
@@ -127,7 +127,7 @@ def test_the_entries_agree(slack: Slack) -> None:
 
 def test_the_arguments_are_not_changed() -> None:
     problem, h = blobs(30, 2), paper_start(2)
-    K, y = problem.gram(h), problem.y.copy()
+    K, y = h.kernel.gram(problem.X), problem.y.copy()
     before = K.copy()
     for slack in ("linear", "quadratic"):
         solve_gram(K, y, 1.0, slack)
@@ -185,5 +185,5 @@ def test_without_the_matrix(slack: Slack) -> None:
     largest = dense.support.size * 1.5 + 64
     assert peak < budget + 5 * 128 * 8 * problem.n + 5 * 8 * largest**2 + 40 * 8 * problem.n
     assert peak < 0.6 * 8 * problem.n**2
-    assert_solved(rows, problem.gram(h), problem.y, problem.penalties(h.C), slack)
+    assert_solved(rows, h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack)
     np.testing.assert_allclose(rows.alpha, dense.alpha, rtol=1e-7, atol=1e-9)

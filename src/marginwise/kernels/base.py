@@ -215,7 +215,8 @@ class Kernel(ABC):
                 )
 
     def _spread(self, pairs: list[tuple[float, float]]) -> Array:
-        return np.repeat(np.array(pairs), [len(h.values) for h in self.hyperparameters], axis=0).T
+        sizes = np.array([len(h.values) for h in self.hyperparameters], dtype=np.intp)  # there may be none
+        return np.repeat(np.array(pairs).reshape(-1, 2), sizes, axis=0).T
 
 
 def positive(name: str, value: object) -> float:

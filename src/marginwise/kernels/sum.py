@@ -55,18 +55,28 @@ class Sum(Kernel):
 
     def with_values(self, values: Array) -> Self:
         alone = [sum(not h.per_input for h in term.hyperparameters) for term in self.terms]
-        shared = [sum(h.per_input for h in term.hyperparameters) for term in self.terms]
-        width = (len(values) - sum(alone)) // max(1, sum(shared))
+        shared = self._shared_sizes(len(values) - sum(alone))
         parts, place, scale_place = [], 0, sum(alone)
         for term, n_alone, n_shared in zip(self.terms, alone, shared, strict=True):
-            scales = values[scale_place : scale_place + n_shared * width]
+            scales = values[scale_place : scale_place + n_shared]
             parts.append(term.with_values(np.concatenate([values[place : place + n_alone], scales])))
-            place, scale_place = place + n_alone, scale_place + n_shared * width
+            place, scale_place = place + n_alone, scale_place + n_shared
         return type(self)(*parts)
 
     def scaled(self, factor: float) -> Self | None:
         parts = [term.scaled(factor) for term in self.terms]
         return type(self)(*(part for part in parts if part is not None)) if None not in parts else None
+
+    def _shared_sizes(self, total: int) -> list[int]:
+        """Return how many of so many values each term takes: as many as it has, or the same number for each input."""
+        present = [_n_shared(term) for term in self.terms]
+        if total == sum(present):
+            return present
+        shared = [len(term.groups) for term in self.terms]
+        if sum(shared) == 0 or total <= 0 or total % sum(shared):
+            n_values = len(self.values) + total - sum(present)
+            raise InvalidInputError("values", f"{n_values} values", f"{', '.join(self.names)}, or one for each input")
+        return [n * (total // sum(shared)) for n in shared]
 
     def cross(self, A: Array, B: Array) -> Array:
         K = self.terms[0].cross(A, B)

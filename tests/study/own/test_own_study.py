@@ -19,7 +19,7 @@ from marginwise.cli import main
 from marginwise.criteria import evaluate
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.slack import LINEAR
+from marginwise.likelihoods import LINEAR
 from marginwise.study import Judge, Newton, TableSource, Walk, open_store, run_study, search_on, tables
 from marginwise.study.data import load_data
 from marginwise.study.paper import methods, quick_plan

@@ -15,7 +15,7 @@ from marginwise.criteria.cross_validation import CrossValidationError
 from marginwise.datasets import benchmark_names
 from marginwise.errors import NotConvergedError
 from marginwise.hyperparameters import Hyperparameters, random_start
-from marginwise.slack import LINEAR
+from marginwise.likelihoods import LINEAR
 from marginwise.study import BenchmarkSource, Effort, Trial, Walk
 from marginwise.study.data import load_data
 from marginwise.study.judge import TRACE_ROWS, Judge, thinned

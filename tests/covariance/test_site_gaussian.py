@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marginwise.inference.ep.moves import Moves
-from marginwise.inference.gaussian import SiteGaussian, dual_mean, mirrored, site_gaussian
+from marginwise.covariance import DenseCovariance, Sites
+from marginwise.covariance.dense import DenseGaussian
+from marginwise.covariance.triangles import mirrored
 from marginwise.inference.ep.jacobian import SiteJacobian
-from marginwise.inference.ep.result import Sites
+from marginwise.inference.ep.moves import Moves
 from marginwise.likelihoods import LINEAR, QUADRATIC, as_likelihood
 from zoo import blobs, random_hyperparameters, twonorm
 
@@ -18,8 +19,8 @@ def dense_covariance(K: np.ndarray, tau: np.ndarray) -> np.ndarray:
     return np.linalg.solve(np.eye(len(tau)) + K * tau, K)
 
 
-def made(K: np.ndarray, tau: np.ndarray, nu: np.ndarray) -> SiteGaussian:
-    gaussian = site_gaussian(K, tau, nu)
+def made(K: np.ndarray, tau: np.ndarray, nu: np.ndarray) -> DenseGaussian:
+    gaussian = DenseCovariance.of_matrix(K).gaussian(tau, nu)
     assert gaussian is not None
     return gaussian
 
@@ -28,7 +29,7 @@ def made(K: np.ndarray, tau: np.ndarray, nu: np.ndarray) -> SiteGaussian:
 @pytest.mark.parametrize("signed", [False, True])
 def test_moments(n: int, signed: bool, rng: np.random.Generator) -> None:
     problem = blobs(n, 3)
-    K = problem.gram(random_hyperparameters(rng, 3)) + 1e-6 * np.eye(n)
+    K = random_hyperparameters(rng, 3).kernel.gram(problem.X) + 1e-6 * np.eye(n)
     tau, nu = np.exp(3 * rng.normal(size=n)), rng.normal(size=n)
     if signed:
         tau[0] *= -0.2 / (tau[0] * K[0, 0])
@@ -41,13 +42,15 @@ def test_moments(n: int, signed: bool, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(
         ours.precision_gain(), np.linalg.inv(K + np.diag(1 / tau)), atol=1e-8 * np.abs(tau).max()
     )
-    np.testing.assert_allclose(dual_mean(K, tau, nu), ours.dual_mean, atol=1e-9 * max(1.0, np.abs(tau).max()))
+    np.testing.assert_allclose(
+        DenseCovariance.of_matrix(K).dual_mean(tau, nu), ours.dual_mean, atol=1e-9 * max(1.0, np.abs(tau).max())
+    )
     assert ours.log_det == pytest.approx(np.linalg.slogdet(np.eye(n) + K * tau)[1], rel=1e-10)
     np.testing.assert_allclose(ours.times_covariance(nu), sigma @ nu, atol=1e-9)
 
 
 def test_cavities_are_the_marginals_without_the_own_site(rng: np.random.Generator) -> None:
-    K = blobs(20, 2).gram(random_hyperparameters(rng, 2))
+    K = random_hyperparameters(rng, 2).kernel.gram(blobs(20, 2).X)
     tau, nu = np.exp(rng.normal(size=20)), rng.normal(size=20)
     ours = made(K, tau, nu)
     for i in range(20):
@@ -58,7 +61,7 @@ def test_cavities_are_the_marginals_without_the_own_site(rng: np.random.Generato
 
 
 def test_vanishing_precisions_lose_no_digits() -> None:
-    K = blobs(30, 2).gram(random_hyperparameters(np.random.default_rng(0), 2))
+    K = random_hyperparameters(np.random.default_rng(0), 2).kernel.gram(blobs(30, 2).X)
     tau = np.geomspace(1e-300, 1e3, 30)
     tau[:3] = 0.0
     ours = made(K, tau, np.ones(30))
@@ -69,11 +72,11 @@ def test_vanishing_precisions_lose_no_digits() -> None:
 
 
 def test_an_indefinite_precision_is_refused() -> None:
-    K = np.eye(3)
-    assert site_gaussian(K, np.array([-1.5, 1.0, 1.0]), np.ones(3)) is None
-    assert site_gaussian(K, np.array([-1.5, -1.5, 1.0]), np.ones(3)) is None  # a positive determinant
-    assert site_gaussian(K, np.array([np.nan, 1.0, 1.0]), np.ones(3)) is None
-    assert site_gaussian(K, np.ones(3), np.array([np.inf, 1.0, 1.0])) is None
+    prior = DenseCovariance.of_matrix(np.eye(3))
+    assert prior.gaussian(np.array([-1.5, 1.0, 1.0]), np.ones(3)) is None
+    assert prior.gaussian(np.array([-1.5, -1.5, 1.0]), np.ones(3)) is None  # a positive determinant
+    assert prior.gaussian(np.array([np.nan, 1.0, 1.0]), np.ones(3)) is None
+    assert prior.gaussian(np.ones(3), np.array([np.inf, 1.0, 1.0])) is None
 
 
 def test_only_lower_triangles_count() -> None:
@@ -87,13 +90,13 @@ def test_only_lower_triangles_count() -> None:
 def test_jacobian_is_that_of_the_map(name: str, cavities: bool) -> None:
     """(I - J)(dτ, e) = r for the map's own derivative at its fixed point, by differences."""
     problem = twonorm(12)
-    K = problem.gram(random_hyperparameters(np.random.default_rng(3), 20, 0.3))
+    K = random_hyperparameters(np.random.default_rng(3), 20, 0.3).kernel.gram(problem.X)
     likelihood = as_likelihood(name).weighted(1.3, problem.weights)
 
     def image(sites: Sites) -> Sites:
         gaussian = made(K, *sites)
         if cavities:
-            point = Moves(K, problem.y, likelihood).point(*sites)
+            point = Moves(DenseCovariance.of_matrix(K), problem.y, likelihood).point(*sites)
             assert point is not None
             return point.matched
         expected = likelihood.expected(gaussian.mean, gaussian.variance, problem.y)
@@ -125,7 +128,7 @@ def test_jacobian_is_that_of_the_map(name: str, cavities: bool) -> None:
 
 def test_second_order_moments_are_better_than_first_order() -> None:
     problem = blobs(30, 2)
-    K = problem.gram(random_hyperparameters(np.random.default_rng(1), 2))
+    K = random_hyperparameters(np.random.default_rng(1), 2).kernel.gram(problem.X)
     gaussian = made(K, np.full(30, 0.5), problem.y * 0.5)
     likelihood = LINEAR.weighted(1.0, problem.weights)
     moments = likelihood.tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
@@ -145,7 +148,7 @@ def test_second_order_moments_are_better_than_first_order() -> None:
 
 def test_transposed_systems(rng: np.random.Generator) -> None:
     problem = blobs(25, 2)
-    K = problem.gram(random_hyperparameters(rng, 2))
+    K = random_hyperparameters(rng, 2).kernel.gram(problem.X)
     gaussian = made(K, np.exp(rng.normal(size=25)), rng.normal(size=25))
     likelihood = QUADRATIC.weighted(2.0, problem.weights)
     moments = likelihood.tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
@@ -159,14 +162,14 @@ def test_transposed_systems(rng: np.random.Generator) -> None:
 
 def test_elimination_where_krylov_vectors_do_not_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = blobs(25, 2)
-    K = problem.gram(random_hyperparameters(np.random.default_rng(5), 2))
+    K = random_hyperparameters(np.random.default_rng(5), 2).kernel.gram(problem.X)
     gaussian = made(K, np.ones(25), problem.y)
     likelihood = LINEAR.weighted(2.0, problem.weights)
     moments = likelihood.tilted(gaussian.cavity_mean, gaussian.cavity_variance, problem.y)
     jacobian = SiteJacobian(gaussian, moments, cavities=True)
     right = np.random.default_rng(6).normal(size=(2, 25))
     usual = jacobian.solve(*right, 1e-13), jacobian.solve_transposed(right[0], 1e-13)
-    monkeypatch.setattr("marginwise.inference.correlations._MAX_KRYLOV", 1)
+    monkeypatch.setattr("marginwise.covariance.correlations._MAX_KRYLOV", 1)
     direct = jacobian.solve(*right, 1e-13), jacobian.solve_transposed(right[0], 1e-13)
     np.testing.assert_allclose(direct[0], usual[0], rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(direct[1], usual[1], rtol=1e-8, atol=1e-10)

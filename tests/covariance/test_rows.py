@@ -9,17 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marginwise.covariance import DenseCovariance, OnDemandCovariance, RowCovariance
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.svm.source import DenseGram, KernelRows, Source
 from zoo import blobs
 
 H = Hyperparameters(1.0, 1.5, 0.2, [0.7, 1.0, 2.0])
 PROBLEM = blobs(300, 3)
-GRAM = PROBLEM.gram(H)
+GRAM = H.kernel.gram(PROBLEM.X)
 
 
-def sources(cached_rows: int = 5) -> list[Source]:
-    return [DenseGram(GRAM), KernelRows(PROBLEM.X, H, cached_rows * 8 * PROBLEM.n)]
+def sources(cached_rows: int = 5) -> list[RowCovariance]:
+    return [
+        DenseCovariance.of(H.kernel, PROBLEM.X),
+        OnDemandCovariance(H.kernel, PROBLEM.X, cached_rows * 8 * PROBLEM.n),
+    ]
 
 
 @pytest.mark.parametrize("indices", [[], [7], [0, 1, 299], list(range(300)), list(range(0, 300, 2))])
@@ -38,7 +41,7 @@ def test_blocks_and_combinations(indices: list[int], rng: np.random.Generator) -
 
 def test_the_gram_matrix_is_not_changed(rng: np.random.Generator) -> None:
     gram = GRAM.copy()
-    source = DenseGram(gram)
+    source = DenseCovariance.of_matrix(gram)
     source.block(np.arange(10))
     source.combine(np.arange(300), rng.normal(size=300))
     np.testing.assert_array_equal(gram, GRAM)
@@ -47,7 +50,7 @@ def test_the_gram_matrix_is_not_changed(rng: np.random.Generator) -> None:
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.lists(st.integers(1, 299), min_size=1, max_size=8))
 def test_the_cache_holds_no_more_than_it_may(seed: int, capacity: int, sizes: list[int]) -> None:
     rng = np.random.default_rng(seed)
-    source = KernelRows(PROBLEM.X, H, capacity * 8 * PROBLEM.n + 7)
+    source = OnDemandCovariance(H.kernel, PROBLEM.X, capacity * 8 * PROBLEM.n + 7)
     assert source.capacity == capacity
     for size in sizes:
         chosen = np.sort(rng.permutation(PROBLEM.n)[:size])
@@ -61,7 +64,7 @@ def test_the_cache_holds_no_more_than_it_may(seed: int, capacity: int, sizes: li
 
 
 def test_rows_in_the_cache_are_not_made_again() -> None:
-    source = KernelRows(PROBLEM.X, H, 20 * 8 * PROBLEM.n)
+    source = OnDemandCovariance(H.kernel, PROBLEM.X, 20 * 8 * PROBLEM.n)
     rows, ones = np.arange(20), np.ones(20)
     first, _ = source.combine(rows, ones)
     assert source.computed == 20
@@ -73,7 +76,7 @@ def test_rows_in_the_cache_are_not_made_again() -> None:
 
 
 def test_one_row_is_kept_even_when_none_fits() -> None:
-    source = KernelRows(PROBLEM.X, H, 0)
+    source = OnDemandCovariance(H.kernel, PROBLEM.X, 0)
     assert source.capacity == 1
     for _ in range(3):
         source.combine(np.array([4]), np.ones(1))
@@ -83,8 +86,8 @@ def test_one_row_is_kept_even_when_none_fits() -> None:
 def test_memory_is_bounded(rng: np.random.Generator) -> None:
     """All 2000 rows pass through a cache of 10: 32 MB of kernel, in a few chunks of 128 rows, 2 MB each."""
     n = 2000
-    X, h = rng.normal(size=(n, 3)), H
-    source = KernelRows(X, h, 10 * 8 * n)
+    X = rng.normal(size=(n, 3))
+    source = OnDemandCovariance(H.kernel, X, 10 * 8 * n)
     source.combine(np.arange(3), np.ones(3))
     tracemalloc.start()
     source.combine(np.arange(n), np.ones(n))

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from differences import gradient_error
-from marginwise import kernel
+from marginwise.covariance import DenseCovariance, LowRankCovariance, as_blocks, choose_inducing
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
 from marginwise.inference.api import site_posterior
-from marginwise.inference.covariance import LowRankCovariance
 from marginwise.inference.ep.run import run_ep
 from marginwise.likelihoods import SLACKS, as_slack
-from marginwise.lowrank import LowRankGram, as_blocks, choose_inducing
 from marginwise.problem import Problem
 from zoo import blobs, hard_problems
 
@@ -39,7 +37,7 @@ def problem(rank: int | None, n: int = 60) -> Problem:
 
 def approximate_gram(at: Problem, h: Hyperparameters) -> np.ndarray:
     """The matrix that stands for K, by the textbook: Q + diag(K - Q), Q = K_nm K_mm⁻¹ K_mn."""
-    cross, inner = kernel.cross_gram(at.X, at.inducing, h), kernel.gram(at.inducing, h)
+    cross, inner = h.kernel.cross(at.X, at.inducing), h.kernel.gram(at.inducing)
     Q = cross @ np.linalg.solve(inner + 1e-9 * (h.k0 + h.koff) * np.eye(len(inner)), cross.T)
     np.fill_diagonal(Q, h.k0 + h.koff)
     return Q
@@ -51,14 +49,14 @@ def test_is_the_dense_method_on_the_approximate_matrix(slack: str, rank: int) ->
     """Sites on the features' values and a blurred likelihood: the same fixed point as sites on the latent values."""
     at = problem(rank)
     K = approximate_gram(at, H)
-    dense = run_ep(K, at.y, as_slack(slack).weighted(H.C, at.weights), tolerance=1e-12)
+    dense = run_ep(DenseCovariance.of_matrix(K), at.y, as_slack(slack).weighted(H.C, at.weights), tolerance=1e-12)
     ours = site_posterior(at, H, as_slack(slack), tolerance=1e-12)
     assert ours.log_evidence == pytest.approx(dense.log_evidence, abs=1e-7)
     np.testing.assert_allclose(ours.latent_mean, dense.mean, atol=1e-7)
     np.testing.assert_allclose(ours.latent_variance, dense.variance, rtol=1e-6)
     new = np.random.default_rng(2).normal(size=(7, 3))
-    cross, inner = kernel.cross_gram(at.X, at.inducing, H), kernel.gram(at.inducing, H)
-    k = kernel.cross_gram(new, at.inducing, H) @ np.linalg.solve(inner, cross.T)
+    cross, inner = H.kernel.cross(at.X, at.inducing), H.kernel.gram(at.inducing)
+    k = H.kernel.cross(new, at.inducing) @ np.linalg.solve(inner, cross.T)
     mean, variance = ours.latent_mean_and_variance(new)
     np.testing.assert_allclose(mean, k @ dense.gaussian.dual_mean, atol=1e-6)
     explained = np.einsum("ij,ij->i", k @ dense.gaussian.predictor()[1], k)
@@ -93,16 +91,16 @@ def test_converges_to_the_dense_criterion(criterion: type) -> None:
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = EPLeaveOneOut().evaluate(problem(10), H)
-    monkeypatch.setattr("marginwise.lowrank.blocks.ROWS", 7)
+    monkeypatch.setattr("marginwise.covariance.blocks.ROWS", 7)
     parts = EPLeaveOneOut().evaluate(problem(10), H)
     assert parts.value == pytest.approx(whole.value, abs=1e-12)
     np.testing.assert_allclose(parts.gradient, whole.gradient, atol=1e-10)
 
 
 def test_products_are_those_of_the_matrix(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    monkeypatch.setattr("marginwise.lowrank.blocks.ROWS", 9)
+    monkeypatch.setattr("marginwise.covariance.blocks.ROWS", 9)
     at = problem(6)
-    gram = LowRankGram(as_blocks(at.X), at.inducing, H)
+    gram = LowRankCovariance(H.kernel, as_blocks(at.X), at.inducing)
     V = gram.features(at.X)
     x, u, M = rng.normal(size=at.n), rng.normal(size=6), rng.normal(size=(6, 6))
     np.testing.assert_allclose(V @ V.T + np.diag(gram.residual), approximate_gram(at, H), atol=1e-7)
@@ -117,7 +115,7 @@ def test_products_are_those_of_the_matrix(monkeypatch: pytest.MonkeyPatch, rng: 
     A, right = gram.normal_equations(x, x)
     np.testing.assert_allclose(A, V.T @ np.diag(x) @ V, atol=1e-12)
     np.testing.assert_allclose(right, V.T @ x, atol=1e-12)
-    np.testing.assert_allclose(kernel.cross_gram(at.X, at.inducing, H) @ gram.dual(u), V @ u, atol=1e-7)
+    np.testing.assert_allclose(H.kernel.cross(at.X, at.inducing) @ gram.dual(u), V @ u, atol=1e-7)
 
 
 def test_many_rows_converge_in_few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +132,7 @@ def test_many_rows_converge_in_few_sweeps(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_has_no_low_rank_form_says_so() -> None:
     at = problem(10)
     with pytest.raises(InvalidInputError, match="low"):
-        at.gram(H)
+        at.dense_covariance(H)
     with pytest.raises(InvalidInputError, match="low-rank"):
         posterior(at.X, at.y, H, method="variational", inducing=at.inducing)
     with pytest.raises(InvalidInputError, match="like rows of X"):
@@ -146,7 +144,7 @@ def test_what_has_no_low_rank_form_says_so() -> None:
 def test_hard_problems_converge(slack: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LowRankCovariance, "accuracy", 1e-6)
     base, h = HARD[name]
-    at = replace(base, inducing=choose_inducing(base.X, h, 12))
+    at = replace(base, inducing=choose_inducing(base.X, h.kernel, 12))
     ours = site_posterior(at, h, as_slack(slack))
     assert ours.status.ok, ours.status.message
     assert np.isfinite(ours.log_evidence)
@@ -159,7 +157,7 @@ def test_sites_that_run_in_circles_are_damped() -> None:
     labels = np.where((base.X[:, 0] <= 1) & (base.y < 0), 1.0, -1.0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, size=400)
     h = Hyperparameters(0.72, 5.3, 0.5, 1.07)
-    at = Problem(base.X, labels, weights, choose_inducing(base.X, h, 15))
+    at = Problem(base.X, labels, weights, choose_inducing(base.X, h.kernel, 15))
     ours = site_posterior(at, h, as_slack("linear"))
     assert ours.status.ok
     assert ours.diagnostics["sweeps"] < 40

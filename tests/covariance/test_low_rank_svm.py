@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from marginwise import kernel
+from marginwise.covariance import LowRankCovariance, as_blocks
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.problem import Problem
-from marginwise.svm import expansion, solve_dense, solve_problem
+from marginwise.svm import solve_dense, solve_problem
 from marginwise.tuning import tune
 from zoo import blobs
 
@@ -29,9 +29,9 @@ def problem(rank: int, n: int = 70) -> Problem:
 
 
 def approximate_gram(at: Problem, h: Hyperparameters) -> np.ndarray:
-    gram = at.low_rank_gram(h)
-    V = gram.features(at.X)
-    return V @ V.T + np.diag(np.maximum(gram.residual, 1e-8 * (h.k0 + h.koff)))
+    covariance = LowRankCovariance(h.kernel, as_blocks(at.X), at.inducing)
+    V = covariance.features(at.X)
+    return V @ V.T + np.diag(np.maximum(covariance.residual, 1e-8 * (h.k0 + h.koff)))
 
 
 @pytest.mark.parametrize("slack", SLACKS)
@@ -55,11 +55,12 @@ def test_all_rows_inducing_is_the_svm(slack: str) -> None:
     assert ours.status.ok, ours.status.message
     np.testing.assert_allclose(ours.latent, exact.latent, atol=1e-5)
     np.testing.assert_array_equal(ours.bound, exact.bound)
-    points, coefficients = expansion(replace(base, inducing=base.X), h, ours)
     new = np.random.default_rng(4).normal(size=(9, 3))
-    latent = kernel.cross_gram(new, points, h) @ coefficients
-    points, coefficients = expansion(base, h, exact)
-    np.testing.assert_allclose(latent, kernel.cross_gram(new, points, h) @ coefficients, atol=1e-5)
+    latents = []
+    for at, solution in ((replace(base, inducing=base.X), ours), (base, exact)):
+        points, coefficients = at.covariance(h).expansion(at.y * solution.alpha)
+        latents.append(h.kernel.cross(new, points) @ coefficients)
+    np.testing.assert_allclose(*latents, atol=1e-5)
 
 
 def test_a_start_near_by_saves_steps() -> None:

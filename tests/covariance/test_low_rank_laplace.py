@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from differences import gradient_error
+from marginwise.covariance import DenseCovariance, LowRankCovariance, as_blocks
 from marginwise.criteria.curvature import curvature, log_maximum
 from marginwise.criteria.laplace import LaplaceEvidence, determinant
 from marginwise.criteria.training import principal_block, solve_distinct
@@ -30,9 +31,9 @@ def problem(rank: int, n: int = 60) -> Problem:
 @pytest.mark.parametrize("rank", [3, 20])
 def test_is_the_dense_formula_on_the_approximate_matrix(slack: str, rank: int) -> None:
     at = problem(rank)
-    gram = at.low_rank_gram(H)
-    V = gram.features(at.X)
-    K = V @ V.T + np.diag(positive_residual(gram))
+    covariance = LowRankCovariance(H.kernel, as_blocks(at.X), at.inducing)
+    V = covariance.features(at.X)
+    K = DenseCovariance.of_matrix(V @ V.T + np.diag(positive_residual(covariance)))
     trained = solve_distinct(at, np.arange(at.n), H, as_slack(slack), K, None)
     curved = curvature(trained, 0.1)
     spread = determinant(principal_block(trained.support_gram, curved.inside), curved.root)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from marginwise import TunedSVC
+from marginwise.covariance import LowRankCovariance, as_blocks
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.lowrank import LowRankGram, as_blocks
 from zoo import blobs
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install marginwise[dask]")
@@ -44,12 +44,12 @@ def in_memory() -> TunedSVC:
 
 @pytest.mark.parametrize("kept", [0, 2**32])
 def test_products_and_criteria_are_the_same(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginwise.lowrank.dask_blocks.KEPT", kept)
+    monkeypatch.setattr("marginwise.covariance.dask_blocks.KEPT", kept)
     here = replace(TABLE, inducing=TABLE.X[:15])
     there = replace(here, X=chunked(TABLE.X))
     assert len(as_blocks(there.X).sizes) == 5
     x = np.random.default_rng(0).normal(size=600)
-    a, b = (LowRankGram(as_blocks(at.X), here.inducing, H) for at in (here, there))
+    a, b = (LowRankCovariance(H.kernel, as_blocks(at.X), here.inducing) for at in (here, there))
     np.testing.assert_allclose(a.weighted(x), b.weighted(x), atol=1e-11)
     np.testing.assert_allclose(a.residual, b.residual, atol=1e-12)
     a, b = (EPLeaveOneOut().evaluate(at, H) for at in (here, there))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.likelihoods import Likelihood, as_likelihood, as_slack
+from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 
@@ -61,7 +61,7 @@ class Criterion(ABC):
 
     name: ClassVar[str]
     direction: ClassVar[Literal["maximise", "minimise"]]
-    slacks: ClassVar[tuple[str, ...]] = ("linear", "quadratic")
+    slacks: ClassVar[tuple[str, ...]] = tuple(SLACKS)
     any_likelihood: ClassVar[bool] = False
     smooth: ClassVar[bool]
     scale_free: ClassVar[bool] = False

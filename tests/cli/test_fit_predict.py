@@ -18,6 +18,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 from cli_tables import patients, write_csv
 from marginwise import TunedSVC, load_table, save_model
 from marginwise.cli import main
+from marginwise.saving import FORMAT
 
 FAST = ["--freedom", "0", "--quiet"]
 
@@ -338,7 +339,8 @@ def test_changed_model_file_is_refused(run, folder: Path, tmp_path: Path) -> Non
     content[len(content) // 2] ^= 1
     (tmp_path / "m.skops").write_bytes(content)
     assert "damaged or changed" in refused(run, "predict", tmp_path / "m.skops", folder / "patients.csv")
-    newer = (folder / "patients.skops").read_bytes().replace(b"marginwise-model 1 ", b"marginwise-model 99 ", 1)
+    written = f"marginwise-model {FORMAT} ".encode()
+    newer = (folder / "patients.skops").read_bytes().replace(written, b"marginwise-model 99 ", 1)
     (tmp_path / "m.skops").write_bytes(newer)
     assert "a newer marginwise" in refused(run, "predict", tmp_path / "m.skops", folder / "patients.csv")
 

@@ -62,7 +62,7 @@ class Criterion(ABC):
 
     name: ClassVar[str]
     direction: ClassVar[Literal["maximise", "minimise"]]
-    slacks: ClassVar[tuple[str, ...]] = ("linear", "quadratic")
+    slacks: ClassVar[tuple[str, ...]] = tuple(SLACKS)
     any_likelihood: ClassVar[bool] = False
     smooth: ClassVar[bool]
     scale_free: ClassVar[bool] = False

@@ -20,7 +20,7 @@ from marginwise import TunedSVC
 from marginwise._runtime.interrupts import answer_at_once, answered, hold_interrupts, safe_point
 from marginwise._runtime.processes import outcomes, start_deaf
 from marginwise.errors import InvalidInputError
-from marginwise.tuning import ladder, tune
+from marginwise.tuning import tune
 from zoo import blobs
 
 PROBLEM = blobs(20, 3)
@@ -225,13 +225,6 @@ def test_a_search_keeps_the_best_so_far_or_raises() -> None:
         tune(PROBLEM.X, PROBLEM.y, Pressing(), search="random-walk", random_state=0, on_interrupt="raise")
     with pytest.raises(InvalidInputError, match="on_interrupt is 'stop'; expected one of 'keep', 'raise'"):
         tune(PROBLEM.X, PROBLEM.y, toys.Hill(), on_interrupt="stop")  # type: ignore[arg-type]
-
-
-def test_a_ladder_raises() -> None:
-    criterion = Pressing()
-    with pytest.raises(KeyboardInterrupt):
-        ladder(PROBLEM.X, PROBLEM.y, criterion, search="random-walk", random_state=0)
-    assert criterion.evaluations == 5
 
 
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was() -> None:

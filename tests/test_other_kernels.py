@@ -18,7 +18,7 @@ from marginwise.criteria.radius import RadiusMargin, smallest_ball
 from marginwise.criteria.training import train
 from marginwise.errors import InvalidInputError
 from marginwise.inference.sampling.collect import Precision
-from marginwise.kernels import RBF, Constant, Kernel, Laplacian, Linear
+from marginwise.kernels import RBF, Blend, Constant, Kernel, Laplacian, Linear
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.model import Model
 from marginwise.priors import Prior
@@ -27,8 +27,14 @@ from periodic import Periodic
 from zoo import blobs
 
 PERIODIC = Periodic(1.5, 4.0, (1.2, 2.0))
-SUM = RBF(1.2, (1.0, 2.0)) + Laplacian(0.5, (2.0, 3.0)) + Linear(0.4) + Constant(0.2)
-KERNELS = {"periodic": PERIODIC, "one for all inputs": SUM.with_values([1.2, 0.5, 0.4, 0.2, 1.5, 2.5]), "sum": SUM}
+SUM = RBF(1.2, (1.0, 2.0)) + Laplacian(0.5, (2.0, 3.0)) + Linear(0.4, (0.7, 1.3)) + Constant(0.2)
+BLEND = Blend(1.2, 0.2, 0.4, 0.5, 2.5, (1.0, 2.0))
+KERNELS = {
+    "periodic": PERIODIC,
+    "one for all inputs": SUM.with_values(np.array([1.2, 0.5, 0.4, 0.2, 1.5, 2.5, 1.0])),
+    "sum": SUM,
+    "blend": BLEND,
+}
 PROBLEM = blobs(40, 2, shift=0.6)
 
 every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
@@ -47,7 +53,7 @@ def smooth_criteria() -> list[Criterion]:
 
 
 SMOOTH = [
-    pytest.param(c, id=f"{c.name}-{c.slack.name}{'-bound' * (vars(c).get('radius') == 'bound')}")
+    pytest.param(c, id=f"{c.name}-{c.likelihood.name}{'-bound' * (vars(c).get('radius') == 'bound')}")
     for c in smooth_criteria()
 ]
 

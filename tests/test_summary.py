@@ -10,8 +10,9 @@ import pytest
 from marginwise import Hyperparameters, TunedSVC, evaluate, load_benchmark, load_table, posterior, solve, tune
 from marginwise._summary import summary
 from marginwise.datasets.table import Inputs
+from marginwise.ensemble import TunedModel
 from marginwise.problem import as_problem
-from marginwise.tuning import Rung, ladder, scan_line
+from marginwise.tuning import scan_line
 
 WDBC = load_benchmark("wdbc")
 X, Y = WDBC.X_train[:60], WDBC.y_train[:60]
@@ -28,7 +29,7 @@ MODEL = TunedSVC(random_state=0).fit(X, Y).models_
         (TUNING.restarts[0], ["Run(", "value=0.", "start=Hyperparameters(C=1,"]),
         (TUNING.trace[0], ["Record(index=0", "score=-0.", "accepted=True"]),
         (MODEL, ["BinaryModel(X=<60×30 float64>", "linear", "Member(weight=", "C=", "log_evidence=-"]),
-        (ladder(X, Y, "gacv", spreads=(0, 0.3), max_evaluations=2)[1], ["Rung(spread=0.3", "Tuning("]),
+        (TunedModel(0.5, 0.3, tune(X, Y, "gacv", max_evaluations=2)), ["TunedModel(weight=0.5", "spread=0.3"]),
         (scan_line("gacv", X, Y, H, H, n_points=3), ["LineScan(", "logs=<3×33 float64>", "'gacv': <3 float64>"]),
         (evaluate("gacv", X, Y, H), ["Evaluation(value=0.", "gradient=<33 float64>", "converged"]),
         (solve(X, Y, H), ["Solution(alpha=<60 float64>", "support=<"]),
@@ -52,7 +53,7 @@ def test_is_short_and_says_what_counts(thing: Any, shown: list[str]) -> None:
 def test_thousands_of_length_scales_and_long_texts_are_cut() -> None:
     many = tune(X, Y, "gacv", start=H, max_evaluations=1)
     assert "length_scales=(1, 1.034, 1.069, … 30 in all)" in repr(many)
-    assert len(summary(Rung(0.3, many))) < 600
+    assert len(summary(TunedModel(1.0, 0.3, many))) < 600
     assert "provenance='" in repr(WDBC)
 
 

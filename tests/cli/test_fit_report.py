@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from marginwise import TunedSVC
-from marginwise.cli.fit_report import HeldOut
+from marginwise.cli.fit_report import HeldOutRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
 
@@ -19,7 +19,7 @@ def test_confusion_counts_the_rows_of_the_table(n_classes: int, options: dict) -
     X, y = X[y > 2 - n_classes, :2], y[y > 2 - n_classes]  # several rows are repeated
     assert len(np.unique(np.c_[X, y], axis=0)) < len(y)
     model = TunedSVC(**options, random_state=0).fit(X, y)
-    held_out = HeldOut.of(model, X, y)
+    held_out = HeldOutRows.of(model, X, y)
     counts = held_out.confusion()
     np.testing.assert_allclose(counts.sum(axis=1), np.unique(y, return_counts=True)[1])
     assert 1 - np.trace(counts) / len(y) == pytest.approx(model.loo_error_)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from marginwise import kernel
 from marginwise.criteria.contract import Criterion, Evaluation
 
 
@@ -18,11 +17,12 @@ class Alignment(Criterion):
     equation = "Cristianini et al. (2002)"
 
     def evaluate(self, problem, hyperparameters, state=None, *, with_gradient=True):
-        K, y = problem.gram(hyperparameters), problem.y
+        covariance = problem.dense_covariance(hyperparameters)
+        K, y = covariance.gram, problem.y
         norm = np.linalg.norm(K)
         value = y @ K @ y / (problem.n * norm)
         G = np.outer(y, y) / (problem.n * norm) - value * K / norm**2
-        return Evaluation(float(value), kernel.contract(G, K, problem.X, hyperparameters))
+        return Evaluation(float(value), np.concatenate([[0.0], covariance.contract(G)]))
 
 
 class RoundedAlignment(Criterion):
@@ -34,7 +34,7 @@ class RoundedAlignment(Criterion):
     equation = "none"
 
     def evaluate(self, problem, hyperparameters, state=None, *, with_gradient=True):
-        return Evaluation(round(Alignment(self.slack).evaluate(problem, hyperparameters).value, 3), None)
+        return Evaluation(round(Alignment(self.likelihood).evaluate(problem, hyperparameters).value, 3), None)
 
 
 def not_a_criterion() -> None:

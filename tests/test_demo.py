@@ -17,7 +17,7 @@ def test_prints_the_comparison_and_writes_pictures(tmp_path, monkeypatch, capsys
     demo.main()
     plt.close("all")
     written = capsys.readouterr().out
-    compiling = written.index("compiled its code or loaded it")
+    compiling = written.index("compiles its code at the first use")
     assert compiling < written.index("TunedSVC().fit(X, y)")
     assert "GridSearchCV(SVC) + CalibratedClassifierCV" in written
     pictures = sorted(path.name for path in (tmp_path / "marginwise-demo").iterdir())

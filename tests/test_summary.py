@@ -37,8 +37,8 @@ MODEL = TunedSVC(random_state=0).fit(X, Y).models_
         (posterior(X, Y, H, method="sample"), ["SampledPosterior(", "'rhat': 1."]),
         (as_problem(X, Y), ["Problem(X=<60×30 float64>, y=<60 float64>", "inducing=None"]),
         (
-            Inputs(X, tuple("ab" * 30), ()),
-            ["Inputs(X=<60×30 float64>, labels=('a', 'b', 'a', … 60 in all), unused=())"],
+            Inputs(X, tuple("ab" * 30), (), {}),
+            ["Inputs(X=<60×30 float64>, labels=('a', 'b', 'a', … 60 in all), unused=(), kept={})"],
         ),
     ],
     ids=lambda thing: type(thing).__name__ if not isinstance(thing, list) else "",

@@ -6,10 +6,10 @@ import hashlib
 import inspect
 import json
 import platform
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, is_dataclass
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -120,6 +120,6 @@ def _own_code(method: Method) -> Iterator[tuple[str, str]]:
         name = type(thing).__module__
         if name.partition(".")[0] != _LIBRARY:
             try:
-                yield name, inspect.getsource(sys.modules[name])
-            except (OSError, TypeError):  # typed into an interpreter: nothing to compare
+                yield name, inspect.getsource(import_module(name))
+            except (ImportError, OSError, TypeError):  # typed into an interpreter: nothing to compare
                 continue

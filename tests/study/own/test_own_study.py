@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -265,3 +267,23 @@ def test_the_general_study_does_not_know_the_paper():
 def test_settings_of_an_unknown_kind_of_row_are_refused(place):
     with opened(place) as store, pytest.raises(MarginwiseError, match="effort"):
         run_study(Plan("other", {}, {}, effort=Effort()), store, n_jobs=1)
+
+
+def test_the_documented_commands_run(tmp_path):
+    page = (HERE.parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+    section = page[page.index("## Your own study") :]
+    (tmp_path / "my_module.py").write_text(re.search(r"```python\n(# my_module.py.*?)```", section, re.DOTALL)[1])
+    path = write_flowers(tmp_path / "my.csv")
+    path.write_text(path.read_text().replace(",kind", ",y", 1))
+    commands = re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1].splitlines()
+    assert [words.split()[2] for words in commands] == ["run", "report"]
+    for words in commands:
+        told = subprocess.run(
+            [sys.executable, "-m", *shlex.split(words)], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert told.returncode == 0, told.stderr
+    with opened(tmp_path, "own.sqlite") as store:
+        assert {(row.dataset, row.method) for row in store.rows()} == {
+            (dataset, method) for dataset in ("my", "crabs") for method in ("mine", "tuned-svc")
+        }
+    assert (tmp_path / "own-report" / "index.html").exists()

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,16 @@ from own_criteria import Alignment, RoundedAlignment
 
 from marginwise.cli import main
 from marginwise.criteria import evaluate
+from marginwise.datasets import load_benchmark
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.slack import LINEAR
 from marginwise.study import Judge, Newton, TableSource, Walk, open_store, run_study, search_on, tables
 from marginwise.study.data import load_data
 from marginwise.study.paper import methods, quick_plan
+from marginwise.study.paper.report import write_paper_report
 from marginwise.study.plan import Effort, Plan
+from marginwise.study.report import write_report
 from page_checks import check_page, read
 from toy_study import table
 
@@ -190,6 +194,25 @@ def test_the_table_is_split_once_and_scaled_by_its_training_rows(tmp_path):
     assert not np.array_equal(TableSource(str(other)).load().X_test, data.X_test)  # the seed is the name's
 
 
+class InMemory:
+    """Data that are in no file."""
+
+    def load(self):
+        return replace(load_benchmark("crabs"), name="shells", provenance="memory")
+
+
+def test_a_data_set_may_be_anything_that_loads(tmp_path):
+    with opened(tmp_path) as store:
+        plan = Plan("memory", {"shells": InMemory()}, methods("gp-laplace"), effort=Effort(newton_evaluations=2))
+        assert run_study(plan, store, n_jobs=1).complete
+        (row,) = store.rows()
+        assert store.about(row) == {"inputs": 5, "training": 80, "test": 120}
+        assert (
+            "| shells | 5 | 80 | 120 |" in (write_report(store, tmp_path / "report").parent / "report.md").read_text()
+        )
+        assert write_paper_report(store, tmp_path / "paper").exists()  # though its data can't be loaded again
+
+
 def test_a_criterion_without_gradient_is_searched_by_walks():
     assert isinstance(search_on(Alignment()), Newton)
     assert isinstance(search_on(RoundedAlignment()), Walk)
@@ -202,6 +225,8 @@ def test_a_criterion_without_gradient_is_searched_by_walks():
         (["--criterion", "nowhere_at_all:Mine"], "a module that can be imported from"),
         (["--criterion", "own_criteria:not_a_criterion"], "derived from marginwise.criteria.Criterion"),
         (["--criterion", "own_criteria:Missing"], "a class Missing of own_criteria"),
+        (["--criterion", "own_criteria:Unfinished"], "a class that is made without arguments and has all methods"),
+        (["--criterion", "own_criteria:Nameless"], "a class with a name, as every criterion has"),
         (["--criterion", "alchemy"], "--criterion is 'alchemy'; expected one of"),
         ([*OWN, *OWN], "criteria with other names than 'alignment'"),
         (["--target", "kind"], "unless there is a table"),

@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 
 from marginwise import TunedSVC
+from marginwise.display import figure_style
 from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 
 IMAGES = Path(__file__).parent / "images"
@@ -39,10 +40,8 @@ def displays() -> dict[str, Any]:
 
 def main() -> None:
     """Write one picture for each display."""
-    # Text as text and fixed identifiers: small files that change only when what they show does.
     mpl.use("svg")
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "marginwise"})
-    mpl.rcParams.update({"font.size": 8, "figure.figsize": (5.0, 3.4)})
+    mpl.rcParams.update({**figure_style(), "figure.figsize": (5.0, 3.4)})
     IMAGES.mkdir(exist_ok=True)
     for name, display in displays().items():
         display.figure_.savefig(IMAGES / f"display-{name}.svg", metadata={"Date": None})

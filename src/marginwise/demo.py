@@ -11,6 +11,7 @@ import numpy as np
 
 from marginwise.comparison import GridSVC
 from marginwise.datasets import load_benchmark
+from marginwise.display import figure_style
 from marginwise.estimators import TunedSVC
 from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 from marginwise.tuning import scan_line
@@ -55,10 +56,21 @@ def _draw(model: TunedSVC, data: Any, folder: Path) -> list[str]:
     except ImportError:
         return []
     matplotlib.use("agg")
+    style: Any = figure_style()
+    folder.mkdir(exist_ok=True)
+    with matplotlib.rc_context(style):
+        displays = _displays(model, data)
+        for name, display in displays.items():
+            display.figure_.savefig(folder / f"{name}.png", dpi=150)
+    return [f"{name}.png" for name in displays]
+
+
+def _displays(model: TunedSVC, data: Any) -> dict[str, Any]:
+    """Return all displays by name."""
     first, second = np.argsort(-model.feature_importances_)[:2].tolist()
     part, start = model.models_[0], model.trace_[0].hyperparameters
     line = scan_line("ep-loo", part.X, part.y, start, model.hyperparameters_, sample_weight=part.sample_weight)
-    displays: dict[str, Any] = {
+    return {
         "relevances": RelevanceDisplay.from_estimator(model, feature_names=data.feature_names),
         "reliability": ReliabilityDisplay.from_estimator(model, data.X_test, data.y_test),
         "boundary": BoundaryDisplay.from_estimator(
@@ -67,10 +79,6 @@ def _draw(model: TunedSVC, data: Any, folder: Path) -> list[str]:
         "search": TraceDisplay.from_estimator(model),
         "line": LineDisplay(line).plot(),
     }
-    folder.mkdir(exist_ok=True)
-    for name, display in displays.items():
-        display.figure_.savefig(folder / f"{name}.png", dpi=150)
-    return [f"{name}.png" for name in displays]
 
 
 def _timed(model: Any, data: Any) -> tuple[Any, float]:

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 import zoo
 from marginwise import TunedSVC, scan_line, tune
+from marginwise.display import figure_style
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 from marginwise.search import Trace
@@ -99,6 +100,16 @@ def test_trace_with_errors_and_many_length_scales():
     assert texts(display.axes_[1].get_legend()).count("length scales") == 1
     with pytest.raises(InvalidInputError, match="at least one evaluation"):
         TraceDisplay(Trace(("C",)))
+
+
+@pytest.mark.parametrize("n_inputs", [5, 6])
+def test_hyperparameters_with_names_have_different_colours(n_inputs):
+    problem = zoo.blobs(30, n_inputs)
+    tuning = tune(problem.X, problem.y, "laplace-evidence", max_evaluations=3)
+    with mpl.rc_context(figure_style()):
+        lines = TraceDisplay(tuning.trace).plot().axes_[1].get_lines()
+        named = [mpl.colors.to_hex(line.get_color()) for line in lines if not line.get_label().startswith("_")]
+    assert len(set(named)) == len(named)
 
 
 def test_one_axes_is_divided():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -10,17 +11,20 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
+import zlib
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.study import Effort, Plan, Walk, benchmarks, run_study
 from marginwise.study import store as store_module
 from marginwise.study.owners import Owner
 from marginwise.study.plan import Trial
-from marginwise.study.record import TrialRow
+from marginwise.study.record import COLUMNS, TrialRow
 from marginwise.study.store import open_store
+from marginwise.study.trial import Task
 
 TRIALS = [Trial("crabs", "gacv-walk", number) for number in range(4)]
 ROW = TrialRow(
@@ -232,3 +236,80 @@ def test_a_log_cut_off_anywhere_holds_whole_rows_only(store, tmp_path, rng):
             assert all(len(cut.trace(row)["value"]) == 300 for row in rows)
             counts.add(len(rows))
     assert len(counts) >= 4  # cuts fell into several rows
+
+
+#: The tables as they were written before columns were declared, word by word.
+_BEFORE = """
+CREATE TABLE trials (
+    dataset TEXT NOT NULL, method TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('done', 'failed')), message TEXT NOT NULL, error_name TEXT NOT NULL,
+    versions TEXT NOT NULL, seconds REAL NOT NULL, evaluations INTEGER, hyperparameters TEXT, criterion_value REAL,
+    test_error REAL, posterior_error REAL, log_loss REAL, oracle_error REAL, early_error REAL, extra TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, finished REAL NOT NULL, trace BLOB,
+    PRIMARY KEY (dataset, method, number)
+);
+CREATE TABLE claims (
+    dataset TEXT NOT NULL, method TEXT NOT NULL, number INTEGER NOT NULL,
+    host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL, token TEXT NOT NULL, until REAL NOT NULL,
+    PRIMARY KEY (dataset, method, number)
+);
+CREATE TABLE settings (fingerprint TEXT PRIMARY KEY, description TEXT NOT NULL);
+PRAGMA application_id = 1836544884;
+PRAGMA user_version = 1;
+"""
+
+
+def _written_before(path, settings: str = "{}") -> None:
+    """Write a store as it was before, with one row."""
+    database = sqlite3.connect(path)
+    database.executescript(_BEFORE)
+    database.execute(
+        "INSERT INTO trials VALUES ('crabs', 'gacv-walk', 0, 7, 'done', 'converged', '', '{\"numpy\": \"2.0\"}', 1.5, "
+        "70, '[1.0, 2.0, 0.1, 3.0]', -0.5, 0.1, NULL, NULL, NULL, NULL, '{\"optima\": 2.0}', 'old', 1.0, ?)",
+        (zlib.compress(b'{"value":[1.5]}'),),
+    )
+    database.execute("INSERT INTO settings VALUES ('old', ?)", (settings,))
+    database.commit()
+    database.close()
+
+
+def test_a_store_from_before_is_read_and_continued(tmp_path):
+    plan = Plan("before", benchmarks("crabs"), {"gacv-walk": Walk("gacv", "linear")}, effort=Effort(train_rows=20))
+    task = Task(plan.enumerate()[0], plan.methods["gacv-walk"], plan.datasets["crabs"], plan.effort)
+    settings = json.dumps(task.settings()).replace("marginwise.study.plan.Effort", "marginwise.study.declare.Effort")
+    assert "declare" in settings
+    _written_before(tmp_path / "study.sqlite", settings)
+    with open_store(url(tmp_path)) as before:
+        (row,) = before.rows()
+        assert (row.hyperparameters, row.extra, row.early_error) == ((1.0, 2.0, 0.1, 3.0), {"optima": 2.0}, None)
+        assert before.trace(row) == {"value": [1.5]}
+        assert before.about(row) == {}
+        assert run_study(plan, before, n_jobs=1).run == 0
+        before.record(replace(ROW, trace={"value": [2.0]}))
+        assert before.rows() == [row, ROW]
+
+
+def test_a_column_that_was_declared_since_is_added(tmp_path):
+    path = tmp_path / "study.sqlite"
+    _written_before(path)
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE trials DROP COLUMN early_error")
+        database.execute("ALTER TABLE trials DROP COLUMN error_name")
+    database.close()
+    with open_store(url(tmp_path), read_only=True) as reader:
+        assert (reader.rows()[0].early_error, reader.rows()[0].error_name) == (None, "")
+    with open_store(url(tmp_path)) as store, open_store(url(tmp_path)):
+        store.record(replace(ROW, early_error=0.25))
+        assert [(row.early_error, row.error_name) for row in store.rows()] == [(None, ""), (0.25, "")]
+
+
+def test_columns_are_the_fields_of_a_row(store):
+    names = {name for (name,) in store._select("SELECT name FROM pragma_table_info('trials')")}
+    assert names == {field.name for field in fields(TrialRow)} | {"finished"}
+    kinds = {name: column.sql for name, column in COLUMNS.items()}
+    assert kinds["number"] == "number INTEGER NOT NULL"
+    assert kinds["seconds"] == "seconds REAL NOT NULL DEFAULT 0.0"
+    assert kinds["log_loss"] == "log_loss REAL"
+    assert kinds["extra"] == "extra TEXT NOT NULL DEFAULT '{}'"
+    assert kinds["hyperparameters"] == "hyperparameters TEXT"
+    assert kinds["trace"] == "trace BLOB"

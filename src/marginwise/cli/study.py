@@ -171,7 +171,16 @@ def _criterion(specification: str) -> Criterion:
         raise InvalidInputError(
             "criterion", specification, f"a class {name} of {place} that is derived from marginwise.criteria.Criterion"
         )
-    return found()
+    try:
+        criterion: Criterion = found()
+    except TypeError as error:
+        raise InvalidInputError(
+            "criterion", specification, f"a class that is made without arguments and has all methods ({error})"
+        ) from None
+    for attribute in ("name", "direction", "smooth"):
+        if not hasattr(criterion, attribute):
+            raise InvalidInputError("criterion", specification, f"a class with a {attribute}, as every criterion has")
+    return criterion
 
 
 def _module(specification: str, place: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,13 +23,13 @@ TEST_FRACTION = 1 / 3
 
 
 class Source(Protocol):
-    """A frozen dataclass that says where a data set is from; every worker loads it by itself."""
+    """Says where a data set is from; it is sent to every worker, which loads the data by itself."""
 
     def load(self) -> Benchmark:
         """Return the training and test set, the same each time: labels -1 and +1, inputs of like scale."""
 
     def __hash__(self) -> int:
-        """Return the same for equal sources, as frozen dataclasses do: what was loaded is kept for a while."""
+        """Return the same for equal sources, as any object does: what was loaded is kept for a while."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class TableSource:
     @property
     def name(self) -> str:
         """The name of the file, without its ending."""
-        return Path(self.path).name.split(".")[0]
+        name = Path(self.path).name
+        return name.split(".")[0] or name
 
     def load(self) -> Benchmark:
         """Read the table and split it."""
@@ -103,6 +105,10 @@ class TableSource:
                 "test_fraction", self.test_fraction, f"a share of the {len(codes)} rows of {self.path} ({error})"
             ) from None
         return tuple(part[np.argsort(codes[part], kind="stable")] for part in parts)
+
+
+#: Sources that a store describes, so that a report can load the data again.
+DESCRIBED: dict[str, Callable[..., Source]] = {kind.__name__: kind for kind in (BenchmarkSource, TableSource)}
 
 
 def benchmarks(*names: str) -> dict[str, Source]:

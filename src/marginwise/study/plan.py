@@ -59,7 +59,7 @@ class Effort:
 
 
 class Method(Protocol):
-    """A frozen dataclass of settings that runs trials; all that it does follows from these and from its arguments."""
+    """Runs trials; its attributes are its settings, and all that it does follows from these and from its arguments."""
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Run one trial on one data set."""

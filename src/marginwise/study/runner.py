@@ -254,7 +254,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _failed(trial: Trial, error: BaseException, reason: str) -> TrialRow:
-    """Return the row of a trial that came to nothing on its worker."""
+    """Return the row of a trial that its worker did not finish."""
     key = (trial.dataset, trial.method, trial.number)
     name, message = type(error).__name__, f"{reason} ({error})"
     return TrialRow(*key, seed=trial.seed, status="failed", message=message, error_name=name)

@@ -6,10 +6,10 @@ import hashlib
 import inspect
 import json
 import platform
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from marginwise.criteria import Criterion
 from marginwise.datasets import Benchmark
 from marginwise.search.fingerprint import fingerprint
-from marginwise.study.data import Source, load_data
+from marginwise.study.data import DESCRIBED, Source, load_data
 from marginwise.study.plan import Effort, Method, Trial
 from marginwise.study.record import Outcome, TrialRow
 
@@ -71,9 +71,8 @@ class Task:
         """Return what else a reader wants to know of the cell: the sizes of its data, and where they are from."""
         data = load_data(self.source, self.effort)
         sizes = {"inputs": data.n_inputs, "training": len(data.y_train), "test": len(data.y_test)}
-        if not is_dataclass(self.source):
-            return sizes
-        return {**sizes, "source": [type(self.source).__name__, asdict(self.source)]}
+        name = type(self.source).__name__
+        return {**sizes, "source": [name, vars(self.source)]} if name in DESCRIBED else sizes
 
 
 def fingerprint_of(data: Benchmark) -> Any:
@@ -120,6 +119,6 @@ def _own_code(method: Method) -> Iterator[tuple[str, str]]:
         name = type(thing).__module__
         if name.partition(".")[0] != _LIBRARY:
             try:
-                yield name, inspect.getsource(sys.modules[name])
-            except (OSError, TypeError):  # typed into an interpreter: nothing to compare
+                yield name, inspect.getsource(import_module(name))
+            except (ImportError, OSError, TypeError):  # typed into an interpreter: nothing to compare
                 continue

@@ -37,5 +37,18 @@ class RoundedAlignment(Criterion):
         return Evaluation(round(Alignment(self.likelihood).evaluate(problem, hyperparameters).value, 3), None)
 
 
+class Unfinished(Criterion):
+    """It does not evaluate."""
+
+    name = "unfinished"
+
+
+class Nameless(Criterion):
+    """It evaluates, but does not say what it is."""
+
+    def evaluate(self, problem, hyperparameters, state=None, *, with_gradient=True):
+        return Evaluation(1.0, None)
+
+
 def not_a_criterion() -> None:
     """Something else."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +20,16 @@ from own_criteria import Alignment, RoundedAlignment
 
 from marginwise.cli import main
 from marginwise.criteria import evaluate
+from marginwise.datasets import load_benchmark
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import LINEAR
 from marginwise.study import Judge, Newton, TableSource, Walk, open_store, run_study, search_on, tables
 from marginwise.study.data import load_data
 from marginwise.study.paper import methods, quick_plan
+from marginwise.study.paper.report import write_paper_report
 from marginwise.study.plan import Effort, Plan
+from marginwise.study.report import write_report
 from page_checks import check_page, read
 from toy_study import table
 
@@ -188,6 +194,25 @@ def test_the_table_is_split_once_and_scaled_by_its_training_rows(tmp_path):
     assert not np.array_equal(TableSource(str(other)).load().X_test, data.X_test)  # the seed is the name's
 
 
+class InMemory:
+    """Data that are in no file."""
+
+    def load(self):
+        return replace(load_benchmark("crabs"), name="shells", provenance="memory")
+
+
+def test_a_data_set_may_be_anything_that_loads(tmp_path):
+    with opened(tmp_path) as store:
+        plan = Plan("memory", {"shells": InMemory()}, methods("gp-laplace"), effort=Effort(newton_evaluations=2))
+        assert run_study(plan, store, n_jobs=1).complete
+        (row,) = store.rows()
+        assert store.about(row) == {"inputs": 5, "training": 80, "test": 120}
+        assert (
+            "| shells | 5 | 80 | 120 |" in (write_report(store, tmp_path / "report").parent / "report.md").read_text()
+        )
+        assert write_paper_report(store, tmp_path / "paper").exists()  # though its data can't be loaded again
+
+
 def test_a_criterion_without_gradient_is_searched_by_walks():
     assert isinstance(search_on(Alignment()), Newton)
     assert isinstance(search_on(RoundedAlignment()), Walk)
@@ -200,6 +225,8 @@ def test_a_criterion_without_gradient_is_searched_by_walks():
         (["--criterion", "nowhere_at_all:Mine"], "a module that can be imported from"),
         (["--criterion", "own_criteria:not_a_criterion"], "derived from marginwise.criteria.Criterion"),
         (["--criterion", "own_criteria:Missing"], "a class Missing of own_criteria"),
+        (["--criterion", "own_criteria:Unfinished"], "a class that is made without arguments and has all methods"),
+        (["--criterion", "own_criteria:Nameless"], "a class with a name, as every criterion has"),
         (["--criterion", "alchemy"], "--criterion is 'alchemy'; expected one of"),
         ([*OWN, *OWN], "criteria with other names than 'alignment'"),
         (["--target", "kind"], "unless there is a table"),
@@ -265,3 +292,23 @@ def test_the_general_study_does_not_know_the_paper():
 def test_settings_of_an_unknown_kind_of_row_are_refused(place):
     with opened(place) as store, pytest.raises(MarginwiseError, match="effort"):
         run_study(Plan("other", {}, {}, effort=Effort()), store, n_jobs=1)
+
+
+def test_the_documented_commands_run(tmp_path):
+    page = (HERE.parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+    section = page[page.index("## Your own study") :]
+    (tmp_path / "my_module.py").write_text(re.search(r"```python\n(# my_module.py.*?)```", section, re.DOTALL)[1])
+    path = write_flowers(tmp_path / "my.csv")
+    path.write_text(path.read_text().replace(",kind", ",y", 1))
+    commands = re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1].splitlines()
+    assert [words.split()[2] for words in commands] == ["run", "report"]
+    for words in commands:
+        told = subprocess.run(
+            [sys.executable, "-m", *shlex.split(words)], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert told.returncode == 0, told.stderr
+    with opened(tmp_path, "own.sqlite") as store:
+        assert {(row.dataset, row.method) for row in store.rows()} == {
+            (dataset, method) for dataset in ("my", "crabs") for method in ("mine", "tuned-svc")
+        }
+    assert (tmp_path / "own-report" / "index.html").exists()

@@ -17,21 +17,6 @@ def _row(number: int, error: float | None, status: str = "done", **more) -> Tria
     return TrialRow("crabs", "le1-walk", number, 0, status, test_error=error, **more)
 
 
-def test_a_sample_by_hand():
-    sample = Sample((1.0, 2.0, 6.0))
-    assert (sample.n, sample.mean, sample.median, sample.best, sample.worst) == (3, 3.0, 2.0, 1.0, 6.0)
-    assert sample.sd == pytest.approx(7**0.5)
-    assert Sample(()).mean is Sample(()).best is Sample(()).sd is None
-    assert Sample((1.0,)).sd is None
-
-
-def test_failed_trials_and_missing_numbers_do_not_count():
-    trials = Trials([_row(0, 0.1), _row(1, None), _row(2, float("nan")), _row(3, None, "failed", error_name="E")])
-    assert trials.sample("crabs", "le1-walk").values == (10.0,)
-    assert [row.number for row in trials.failed] == [3]
-    assert trials.sample("pima", "le1-walk").n == 0
-
-
 def test_the_difference_of_means_in_standard_errors():
     trials = Trials([_row(0, 0.10), _row(1, 0.14)])
     cell = next(cell for cell in compare_means(trials) if (cell.dataset, cell.column.label) == ("crabs", "LE1"))
@@ -49,17 +34,6 @@ def test_the_difference_of_counted_errors():
     assert counted_error(50.0, 100) == pytest.approx(5.0)
     fewer = Trials([replace(_row(0, 0.05), extra={"test_rows": 30.0})])
     assert compare_best(fewer)[0].standard_error > cell.standard_error
-
-
-def test_ends_at_bounds_and_how_searches_ended():
-    def row(number: int, k0: float, message: str) -> TrialRow:
-        return _row(number, 0.1, hyperparameters=(1.0, k0, 0.1, 1.0, 2.0), message=message)
-
-    rows = [row(0, 1e5, "converged; k0 is at its upper bound"), row(1, 99.0, "converged"), row(2, 1e-3, "budget")]
-    trials = Trials(rows)
-    assert trials.at_bounds("crabs", "le1-walk") == 2
-    assert trials.endings("crabs", "le1-walk") == {"converged": 2, "budget": 1}
-    assert trials.at_bounds("pima", "le1-walk") == 0
 
 
 def test_one_trial_has_no_standard_error_of_its_mean():

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.compare import compare_means
 from marginwise.study.paper.findings import gather, path_facts, read_scans, write_scans
 from marginwise.study.paper.optima import CRITERIA, Scan
-from marginwise.study.record import TrialRow, read_rows, write_rows
-from marginwise.study.report.summary import Trials
+from marginwise.study.record import TrialRow
 from synthetic_study import paper_rows, paper_store
 
 
@@ -56,19 +52,6 @@ def test_paths_without_a_correlation():
     assert path_facts(path) == {}
     assert "score_error_correlation" not in path_facts({**path, "test_error": [0.1] * 3})
     assert path_facts({**path, "score": [np.nan] * 3, "test_error": [0.1, 0.2, 0.3]}) == {}
-
-
-def test_rows_through_a_file(tmp_path):
-    failed = TrialRow("crabs", "svm-cv", 9, 1, "failed", message="it broke; here; and there", error_name="ValueError")
-    rows = [*paper_rows(), failed]
-    back = read_rows(write_rows(tmp_path / "rows.csv", rows))
-    assert back[-1] == replace(failed, message="it broke")  # a message may be long: its beginning is kept
-    assert [row.trial for row in back] == [row.trial for row in rows]
-    for ours, theirs in zip(compare_means(Trials(back)), compare_means(Trials(rows)), strict=True):
-        assert ours.value == pytest.approx(theirs.value, rel=1e-4, abs=1e-4)
-    np.testing.assert_allclose(back[0].hyperparameters, rows[0].hyperparameters, rtol=1e-5)
-    assert back[0].evaluations == rows[0].evaluations
-    assert write_rows(tmp_path / "again.csv", back).read_bytes() == (tmp_path / "rows.csv").read_bytes()
 
 
 def test_scans_through_a_file(tmp_path):

@@ -20,8 +20,8 @@ from marginwise.study import BenchmarkSource, Effort, Trial, Walk
 from marginwise.study.data import load_data
 from marginwise.study.judge import TRACE_ROWS, Judge, thinned
 from marginwise.study.paper import METHODS, paper_plan, quick_plan
+from marginwise.study.paper.methods import PAPER_TRIALS
 from marginwise.study.paper.methods.previous import FREE_OFFSET
-from marginwise.study.paper.plan import PAPER_TRIALS
 from marginwise.study.trial import Task
 from marginwise.svm import solve
 from marginwise.tuning import tune

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Indices
 from marginwise.display.plots._axes import column_of_axes
-from marginwise.display.style import MUTED
+from marginwise.display.style import MUTED, SERIES
 from marginwise.errors import InvalidInputError
 from marginwise.search import Trace
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-#: With more length scales than this they are not told apart.
-_MOST_NAMED = 6
+#: With more length scales than this they are not told apart: C, k0 and koff take three of the colours.
+_MOST_NAMED = len(SERIES) - 3
 
 
 class TraceDisplay:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from marginwise.study.paper import numbers as paper
@@ -88,25 +88,28 @@ def compare_means(trials: Trials) -> list[Comparison]:
 
 def compare_best(trials: Trials) -> list[Comparison]:
     """Return the cells of table tab:bestresults, with the standard error of two errors counted on test sets."""
-    cells = []
-    for dataset in all_datasets(trials):
-        published = dict(zip(paper.COLUMNS, paper.BEST.get(dataset, ()), strict=False))
-        for column in with_own(paper.COLUMNS, trials):
-            ours = _sample(trials, dataset, column)
-            cells.append(_of_single_errors(trials, dataset, column, published.get(column), ours, ours.best))
-    return cells
+    return _compare_single(trials, paper.COLUMNS, paper.BEST, lambda sample: sample.best)
 
 
 def compare_previous(trials: Trials) -> list[Comparison]:
     """Return the cells of table tab:prevresults, with the standard error of two errors counted on test sets."""
+    return _compare_single(trials, paper.PREVIOUS_COLUMNS, paper.PREVIOUS, lambda sample: sample.mean)
+
+
+def _compare_single(
+    trials: Trials,
+    columns: Sequence[Column],
+    errors: Mapping[str, Sequence[float | None]],
+    pick: Callable[[Sample], float | None],
+) -> list[Comparison]:
+    """Return the cells of a table of single errors; none where the paper has a dash."""
     cells = []
     for dataset in all_datasets(trials):
-        published = dict(zip(paper.PREVIOUS_COLUMNS, paper.PREVIOUS.get(dataset, ()), strict=False))
-        for column in with_own(paper.PREVIOUS_COLUMNS, trials):
-            if column in published and published[column] is None:
-                continue  # the paper has a dash
-            ours = _sample(trials, dataset, column)
-            cells.append(_of_single_errors(trials, dataset, column, published.get(column), ours, ours.mean))
+        published = dict(zip(columns, errors.get(dataset, ()), strict=False))
+        for column in with_own(columns, trials):
+            if column not in published or published[column] is not None:
+                ours = _sample(trials, dataset, column)
+                cells.append(_of_single_errors(trials, dataset, column, published.get(column), ours, pick(ours)))
     return cells
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from marginwise.datasets import Benchmark, benchmark_names
 from marginwise.errors import MarginwiseError
-from marginwise.study.data import BenchmarkSource, Source, TableSource, load_data
+from marginwise.study.data import DESCRIBED, BenchmarkSource, Source, load_data
 from marginwise.study.plan import Effort
 from marginwise.study.record import TrialRow
 from marginwise.study.store import Store
 from marginwise.study.trial import fingerprint_of
-
-#: Sources that can be made again from what a store says of them.
-_KINDS: dict[str, Callable[..., Source]] = {kind.__name__: kind for kind in (BenchmarkSource, TableSource)}
 
 
 class StudyData:
@@ -58,4 +54,4 @@ class StudyData:
             return BenchmarkSource(row.dataset) if row.dataset in benchmark_names() else None
         name, values = described
         lists_as_tuples = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-        return _KINDS[name](**lists_as_tuples) if name in _KINDS else None
+        return DESCRIBED[name](**lists_as_tuples)

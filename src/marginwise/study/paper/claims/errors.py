@@ -43,20 +43,19 @@ def _published_pairs(part: int) -> int:
 
 
 def _lower(findings: Findings) -> Judgement:
-    count, lost = _against_simple(findings.mean)
-    theirs = _published_pairs(0)
-    return Judgement(
-        verdict(count >= theirs, count > 10),
-        f"Lower in {count} of 20 pairs (in the paper's own table {theirs}); not in: {listed(lost)}.",
-    )
+    return _less("Lower", findings.mean, 0)
 
 
 def _less_variable(findings: Findings) -> Judgement:
-    count, lost = _against_simple(findings.sd)
-    theirs = _published_pairs(1)
+    return _less("Smaller", findings.sd, 1)
+
+
+def _less(word: str, ours: Callable[[str, Column], float], part: int) -> Judgement:
+    count, lost = _against_simple(ours)
+    theirs = _published_pairs(part)
     return Judgement(
         verdict(count >= theirs, count > 10),
-        f"Smaller in {count} of 20 pairs (in the paper's own table {theirs}); not in: {listed(lost)}.",
+        f"{word} in {count} of 20 pairs (in the paper's own table {theirs}); not in: {listed(lost)}.",
     )
 
 

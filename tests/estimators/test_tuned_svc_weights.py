@@ -98,6 +98,8 @@ def test_the_svm_is_trained_with_the_weights():
     h = model.hyperparameters_
     svm = MarginSVC(h.C, h.k0, h.koff, h.length_scales).fit(*TRAIN, weights / weights.mean())
     assert_allclose(model.decision_function(NEW), svm.decision_function(NEW), atol=1e-6)
+    unweighted = MarginSVC(h.C, h.k0, h.koff, h.length_scales).fit(*TRAIN)
+    assert np.abs(model.decision_function(NEW) - unweighted.decision_function(NEW)).max() > 0.1
 
 
 def test_repetitions_of_discrete_inputs_are_examples():

@@ -103,7 +103,7 @@ class ClassificationTable:
         weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
         return ClassificationTable(X[first], codes[first], weights, self.classes, examples)
 
-    def merged_in_place(self) -> ClassificationTable:
+    def merged_unsorted(self) -> ClassificationTable:
         """Return the same for rows that are not in memory, in the order that they have."""
         keys = self.inputs * len(self.classes) + self.codes
         first, places = np.unique(keys, return_index=True, return_inverse=True)[1:]

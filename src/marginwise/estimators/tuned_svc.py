@@ -206,7 +206,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
         """Return the checked table, its scaling, and the scaled inputs."""
         if is_dask(X):
-            table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_in_place().counted()
+            table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_unsorted().counted()
             scaling = scaling_of(table) if self.standardize else Scaling.none(np.zeros((1, table.X.shape[1])))
             return table, scaling, scaled(table.X, scaling)
         table = check_table(self, X, y, sample_weight, self.class_weight).merged().counted()

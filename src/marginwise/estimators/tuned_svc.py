@@ -177,7 +177,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
             Prior() if self.prior is None else self.prior,
             seed,
             aside,
-            table.relative_weights,
+            table.weights_of_all,
             {
                 "search": self.search,
                 "restarts": self.restarts,

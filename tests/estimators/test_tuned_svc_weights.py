@@ -98,6 +98,8 @@ def test_the_svm_is_trained_with_the_weights():
     h = model.hyperparameters_
     svm = MarginSVC(h.C, h.k0, h.koff, h.length_scales).fit(*TRAIN, weights / weights.mean())
     assert_allclose(model.decision_function(NEW), svm.decision_function(NEW), atol=1e-6)
+    unweighted = MarginSVC(h.C, h.k0, h.koff, h.length_scales).fit(*TRAIN)
+    assert np.abs(model.decision_function(NEW) - unweighted.decision_function(NEW)).max() > 0.1
 
 
 def test_repetitions_of_discrete_inputs_are_examples():
@@ -116,3 +118,12 @@ def test_large_counts_are_as_quick_as_small_ones():
     model = TunedSVC(random_state=0, max_evaluations=10).fit(TRAIN[0][:100], TRAIN[1][:100], counts)
     same = TunedSVC(random_state=0, max_evaluations=10).fit(TRAIN[0][:100], TRAIN[1][:100])
     assert_allclose(model.predict_proba(NEW), same.predict_proba(NEW), atol=1e-2)
+
+
+def test_unequal_weights_are_worth_fewer_examples():
+    """In each class their mean is the same, and their sum (Σw)²/Σw² where classes weigh the same."""
+    rng = np.random.default_rng(0)
+    weights = rng.lognormal(size=250)
+    total = [fitted(weights=given, freedom=0).models_[0].sample_weight.sum() for given in (None, weights)]
+    own = weights / (np.bincount(TRAIN[1], weights) / np.bincount(TRAIN[1]))[TRAIN[1]]
+    assert_allclose(total, [250, own.sum() ** 2 / (own @ own)])

@@ -74,14 +74,18 @@ class ClassificationTable:
         return means * (self.examples.sum() / self.weights.sum())
 
     @property
-    def relative_weights(self) -> Array:
-        """Weights whose mean over the examples is 1."""
-        return self.weights * (self.examples.sum() / self.weights.sum())
+    def weights_in_class(self) -> Array:
+        """Weights with the same mean over the examples of each class, and the sum that they are worth.
+
+        Examples of unequal weights w are worth (Σw)²/Σw² of equal ones (Kish 1965).
+        """
+        own = self.weights * (self.examples.sum() / self.weights.sum()) / self.importance[self.codes]
+        return own * (own.sum() / (own @ (own / self.examples)))
 
     @property
-    def weights_in_class(self) -> Array:
-        """Weights whose mean over the examples of each class is 1."""
-        return self.relative_weights / self.importance[self.codes]
+    def weights_of_all(self) -> Array:
+        """These times the importance of the classes."""
+        return self.weights_in_class * self.importance[self.codes]
 
     def drawn(self, size: int, allowed: Mask, seed: int) -> ClassificationTable:
         """Return distinct random rows among those allowed, which neither order nor repetitions of rows change."""
@@ -102,7 +106,7 @@ class ClassificationTable:
         weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
         return ClassificationTable(X[first], codes[first], weights, self.classes, examples)
 
-    def merged_in_place(self) -> ClassificationTable:
+    def merged_unsorted(self) -> ClassificationTable:
         """Return the same for rows that are not in memory, in the order that they have."""
         keys = self.inputs * len(self.classes) + self.codes
         first, places = np.unique(keys, return_index=True, return_inverse=True)[1:]

@@ -210,7 +210,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         )
         start = prior.mean_of(as_template(self.kernel), self.n_features_in_)
         scale = Scale(chosen_rank(self.rank, inputs), seed)
-        recipe = Recipe(criterion, self.freedom, start, settings, aside, table.relative_weights, scale)
+        recipe = Recipe(criterion, self.freedom, start, settings, aside, table.weights_of_all, scale)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit of two classes that ended here would have, for callbacks that score it."""
@@ -228,7 +228,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
         """Return the checked table, its scaling, and the scaled inputs."""
         if is_dask(X):
-            table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_in_place().counted()
+            table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_unsorted().counted()
             scaling = scaling_of(table) if self.standardize else Scaling.none(np.zeros((1, table.X.shape[1])))
             return table, scaling, scaled(table.X, scaling)
         table = check_table(self, X, y, sample_weight, self.class_weight).merged().counted()

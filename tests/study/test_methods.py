@@ -10,7 +10,7 @@ import pytest
 from sklearn.svm import SVC
 from toy_methods import SMALL
 
-from marginwise import MarginSVC, kernel, load_benchmark
+from marginwise import MarginSVC, load_benchmark
 from marginwise.criteria import as_criterion
 from marginwise.criteria.cross_validation import CrossValidationError
 from marginwise.datasets import benchmark_names
@@ -157,7 +157,7 @@ def test_the_free_offset_of_cross_validation_is_that_of_a_classical_svm():
     h = Hyperparameters(1.0, 4.0, FREE_OFFSET, 3.0)
     ours = solve(data.X_train, data.y_train, h)
     classical = SVC(C=4.0, gamma=0.5 / 3.0**2, tol=1e-8).fit(data.X_train, data.y_train)
-    gram = kernel.cross_gram(data.X_test, data.X_train, h)
+    gram = h.kernel.cross(data.X_test, data.X_train)
     latent = gram @ (data.y_train * ours.alpha)
     np.testing.assert_allclose(latent, classical.decision_function(data.X_test), atol=2e-3)
 

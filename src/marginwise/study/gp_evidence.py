@@ -15,7 +15,6 @@ import numpy.typing as npt
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, log_expit
 
-from marginwise import kernel
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import site_posterior
@@ -99,21 +98,22 @@ class LaplaceGPEvidence(ClassifierEvidence):
         self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, *, with_gradient: bool = True
     ) -> Evaluation:
         """Return the evidence and its gradient, the mode sought from the last one."""
-        gram = problem.gram(hyperparameters)
+        covariance = problem.dense_covariance(hyperparameters)
+        gram = covariance.gram
         mode = _find_mode(gram, problem.y, state)
         gradient = None
         if with_gradient:
-            gradient = kernel.contract(mode.gram_cotangent(gram), gram, problem.X, hyperparameters) / problem.n
+            gradient = np.array([0.0, *covariance.contract(mode.gram_cotangent(gram))]) / problem.n
         return Evaluation(mode.log_evidence() / problem.n, gradient, mode.status, mode.latent)
 
     def probability(self, problem: Problem, hyperparameters: Hyperparameters, X_new: Array) -> Array:
         """Return the probability of label +1, the logistic function averaged over the normal latent value."""
-        mode = _find_mode(problem.gram(hyperparameters), problem.y, None)
+        mode = _find_mode(hyperparameters.kernel.gram(problem.X), problem.y, None)
         mode.status.require()
-        k = kernel.cross_gram(problem.X, X_new, hyperparameters)
+        k = hyperparameters.kernel.cross(problem.X, X_new)
         mean = k.T @ mode.dual
         explained = solve_triangular(mode.factor, mode.root[:, None] * k, lower=True)
-        variance = kernel.diagonal(len(X_new), hyperparameters) - np.einsum("ij,ij->j", explained, explained)
+        variance = hyperparameters.kernel.diagonal(X_new) - np.einsum("ij,ij->j", explained, explained)
         logistic = as_likelihood("logistic", 1.0, np.ones(len(X_new)))
         return np.exp(logistic.tilted(mean, np.maximum(variance, 1e-12), np.ones(len(X_new))).value)
 

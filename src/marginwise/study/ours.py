@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from marginwise import kernel
 from marginwise.criteria import as_criterion
 from marginwise.datasets import Benchmark
 from marginwise.errors import ConvergenceWarning
@@ -81,7 +80,7 @@ class Ensemble:
             setting = run.hyperparameters
             solution = solve_problem(judge.problem, setting, judge.slack)
             signed = (judge.problem.y * solution.alpha)[solution.support]
-            cross = kernel.cross_gram(judge.test.X, judge.problem.X[solution.support], setting)
+            cross = setting.kernel.cross(judge.test.X, judge.problem.X[solution.support])
             label = np.where(cross @ signed > 0.0, 1.0, -1.0)
             votes += (
                 1.5 * label if run.trace is tuning.trace else label

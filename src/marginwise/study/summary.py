@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from marginwise.hyperparameters import log_bounds
+from marginwise.hyperparameters import paper_start
 from marginwise.study import paper
 from marginwise.study.paper import Column
 from marginwise.study.store import TrialRow
@@ -106,7 +106,7 @@ class Trials:
         ends = self.hyperparameters(dataset, method)
         if not len(ends):
             return 0
-        lower, upper = log_bounds(ends.shape[1] - 3)
+        lower, upper = paper_start(ends.shape[1] - 3).log_bounds
         logs = np.log(ends)
         return int(np.any((logs <= lower + _AT_BOUND) | (logs >= upper - _AT_BOUND), axis=1).sum())
 

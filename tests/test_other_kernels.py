@@ -110,16 +110,16 @@ def test_values_must_be_as_many_as_the_kernel_has(kernel: Kernel, n: int) -> Non
 # The smallest ball
 
 
-def brute_force(P: np.ndarray) -> float:
-    """The largest Σγ_i P_ii - γᵀPγ over γ ≥ 0, Σγ = 1, from the stationary points on all faces of the simplex."""
+def brute_force(P: np.ndarray, q: np.ndarray) -> float:
+    """The largest Σγ_i q_i - γᵀPγ over γ ≥ 0, Σγ = 1, from the stationary points on all faces of the simplex."""
     best = 0.0
     n = len(P)
     for face in chain.from_iterable(combinations(range(n), size) for size in range(1, n + 1)):
         S = np.array(face)
         system = np.block([[2.0 * P[np.ix_(S, S)], np.ones((len(S), 1))], [np.ones((1, len(S))), np.zeros((1, 1))]])
-        gamma = np.linalg.lstsq(system, np.append(P[S, S], 1.0), rcond=None)[0][:-1]
+        gamma = np.linalg.lstsq(system, np.append(q[S], 1.0), rcond=None)[0][:-1]
         if gamma.min() >= -1e-12 and abs(gamma.sum() - 1.0) < 1e-9:
-            best = max(best, float(gamma @ P[S, S] - gamma @ P[np.ix_(S, S)] @ gamma))
+            best = max(best, float(gamma @ q[S] - gamma @ P[np.ix_(S, S)] @ gamma))
     return best
 
 
@@ -128,12 +128,23 @@ def brute_force(P: np.ndarray) -> float:
 def test_ball_of_points_with_unequal_norms(kernel: Kernel, slack: str, rng: np.random.Generator) -> None:
     for shift in (0.0, 3.0):
         X, y = rng.normal(size=(7, 2)) + shift, np.tile([1.0, -1.0], 4)[:7]
-        problem = as_problem(X, y, rng.uniform(0.5, 2.0, size=7))
-        trained = train(problem, Model(1.3, kernel), as_slack(slack))
-        P = trained.gram + np.diag(as_slack(slack).ridge(trained.penalties))
+        trained = train(as_problem(X, y), Model(1.3, kernel), as_slack(slack))
+        P = kernel.gram(X) + (np.eye(7) / 1.3 if slack == "quadratic" else 0.0)
         ball = smallest_ball(trained)
         assert ball.status.ok
-        assert ball.squared_radius == pytest.approx(brute_force(P), rel=1e-9)
+        assert ball.squared_radius == pytest.approx(brute_force(P, P.diagonal()), rel=1e-9)
+
+
+@every_slack
+@pytest.mark.parametrize("kernel", [Linear(2.0), SUM, PERIODIC])
+def test_ball_of_weighted_points_is_that_of_their_copies(kernel: Kernel, slack: str, rng: np.random.Generator) -> None:
+    """Each copy has a direction of its own in the feature space of K + I/C."""
+    X, y, copies = rng.normal(size=(4, 2)), np.array([1.0, -1.0, 1.0, -1.0]), np.array([1, 2, 3, 1])
+    trained = train(as_problem(X, y, copies), Model(1.3, kernel), as_slack(slack))
+    P = kernel.gram(np.repeat(X, copies, axis=0)) + (np.eye(7) / 1.3 if slack == "quadratic" else 0.0)
+    assert smallest_ball(trained).squared_radius == pytest.approx(brute_force(P, P.diagonal()), rel=1e-9)
+    bound = RadiusMargin(slack, radius="bound").evaluate(trained.problem, trained.model)
+    assert bound.info["squared_radius"] == pytest.approx(P.diagonal().max(), rel=1e-12)
 
 
 # Low rank

@@ -75,10 +75,12 @@ def test_begins_where_it_should() -> None:
     assert same(start(start=[2, 3, 0.4, 5], isotropic=False), Hyperparameters(2, 3, 0.4, [5, 5, 5]))
 
 
-def test_keeps_C_at_one_where_only_the_product_with_the_kernel_counts() -> None:
+def test_keeps_the_start_s_C_where_only_the_product_with_the_kernel_counts() -> None:
     tuning = go(toys.Product(), start=[2, 3, 0.4, 1, 2, 3], restarts=1, random_state=0)
-    np.testing.assert_allclose(tuning.restarts[0].start.to_vector(), np.log([1, 6, 0.8, 1, 2, 3]))
-    assert all(record.hyperparameters.C == 1.0 for run in tuning.restarts for record in run.trace)
+    np.testing.assert_allclose(tuning.restarts[0].start.to_vector(), np.log([2, 3, 0.4, 1, 2, 3]))
+    first, second = ({record.hyperparameters.C for record in run.trace} for run in tuning.restarts)
+    np.testing.assert_allclose([*first], [2.0], rtol=1e-12)
+    np.testing.assert_allclose([*second], [tuning.restarts[1].start.C], rtol=1e-12)
     assert tuning.value == pytest.approx(0.0, abs=1e-4)
 
 

@@ -26,7 +26,7 @@ def run(problem: Problem, precision: Precision, chains: int = 16, seed: int = 0,
     sampler = ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), zero, zero), n_chains=chains)
     rng = np.random.default_rng(seed)
     state = sampler.warm_up(rng, sampler.init(rng))
-    recorder = GradientRecorder(problem, H, target, n_chains=chains)
+    recorder = GradientRecorder(problem.dense_covariance(H), target, H.C, problem.weights.sum(), n_chains=chains)
     return collect(sampler, rng, state, recorder, precision, **options)
 
 

@@ -7,7 +7,7 @@ so that only what it is wrong by needs to be integrated,
     ln Q(Y|X) = ln Q_EP(Y|X) + ∫₀^C ∂/∂C' [ln Q - ln Q_EP] dC',
 
 by Gauss and Legendre's rule in t = ln(1 + C'/c): losses begin to fall where C' times the loss of a prior draw is about
-1, at c = (k0 + koff)^{-p/2}, and then roughly as 1/C'. The standard error is that of sampling; the rule's own error
+1, at c = v^{-p/2} for a prior variance v, and then roughly as 1/C'. The standard error is that of sampling; the rule's own error
 shows when the number of nodes is changed.
 """
 
@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep.gradient import evidence_gradient
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.sampling.collect import Precision
 from marginwise.inference.sampling.run import sample_posterior
 from marginwise.likelihoods import Slack
+from marginwise.model import Model
 from marginwise.problem import Problem
 
 
 def integrate_evidence(
     problem: Problem,
-    hyperparameters: Hyperparameters,
+    hyperparameters: Model,
     slack: Slack,
     *,
     seed: int | np.random.Generator = 0,
@@ -36,17 +36,17 @@ def integrate_evidence(
     """Return ln Q(Y|X) and its standard error."""
     rng = np.random.default_rng(seed)
     h, n = hyperparameters, float(problem.weights.sum())
-    gram = problem.gram(h)
-    result = run_ep(gram, problem.y, slack.weighted(h.C, problem.weights))
+    covariance = problem.dense_covariance(h)
+    result = run_ep(covariance, problem.y, slack.weighted(h.C, problem.weights))
     value, variance = result.log_evidence, 0.0
-    small = (h.k0 + h.koff) ** (-0.5 * slack.power)
+    small = float(covariance.diagonal.mean()) ** (-0.5 * slack.power)
     end = float(np.log1p(h.C / small))
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     for node, weight, own in zip(nodes, weights, rng.spawn(n_nodes), strict=True):  # errors must be independent
-        here = Hyperparameters(small * np.expm1(0.5 * end * (node + 1.0)), h.k0, h.koff, h.length_scales)
+        here = h.with_C(small * float(np.expm1(0.5 * end * (node + 1.0))))
         likelihood = slack.weighted(here.C, problem.weights)
-        ep = run_ep(gram, problem.y, likelihood)
-        ep_slope = evidence_gradient(ep, likelihood, gram, problem, here)[0]
+        ep = run_ep(covariance, problem.y, likelihood)
+        ep_slope = evidence_gradient(ep, likelihood)[0]
         sampled = sample_posterior(problem, here, slack, seed=own, start=ep.sites, precision=precision)
         estimate = sampled.collection.gradient
         share = 0.5 * end * float(weight) * (small + here.C) / here.C  # dC'/C' for the rule's weight in t

@@ -188,7 +188,7 @@ def test_names_the_bounds_that_were_met() -> None:
     lower, upper = SPACE.lower.copy(), SPACE.upper.copy()
     upper[1] = SPACE.start[1] - 0.5 + 0.6
     lower[3] = SPACE.start[3] - 0.01
-    walled = Space(SPACE.origin, SPACE.free, lower, upper)
+    walled = Space(SPACE.model, SPACE.origin, SPACE.free, lower, upper)
     run = drive(Objective(toys.Valley(), PROBLEM, walled), None, np.random.default_rng(0), limits=Limits(500))
     position = run.trace.best().point.position  # type: ignore[union-attr]
     assert ("k0 is at its upper bound" in run.status.message) == (position[1] == upper[1])

@@ -20,7 +20,7 @@ PROBLEM = blobs(30, 3)
 def test_looks_where_scipy_looks(toy: type[Criterion], seed: int) -> None:
     space = Space.around(random_start(3, np.random.default_rng(seed)), fix_C=toy.scale_free)
     if seed == 1:  # walls close by
-        space = Space(space.origin, space.free, space.start - 0.5, space.start + 0.3)
+        space = Space(space.model, space.origin, space.free, space.start - 0.5, space.start + 0.3)
     objective = Objective(toy(), PROBLEM, space)
     seen: list[np.ndarray] = []
 

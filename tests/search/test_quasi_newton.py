@@ -99,7 +99,7 @@ def test_is_no_slower_than_scipy(toy: type[Criterion]) -> None:
 
 @pytest.mark.parametrize("toy", [toys.Hill, toys.RegressionEvidence])
 def test_finds_optima_on_the_bounds(toy: type[Criterion]) -> None:
-    box = Space(SPACE.origin, SPACE.free, SPACE.start - 0.4, SPACE.start + 0.2)
+    box = Space(SPACE.model, SPACE.origin, SPACE.free, SPACE.start - 0.4, SPACE.start + 0.2)
     objective = Objective(toy(), blobs(60, 3), box)
     run = climb(objective)
     scores, position = l_bfgs_b(objective)
@@ -118,6 +118,7 @@ def test_a_start_in_a_corner_is_reported_as_it_is() -> None:
     """All derivatives push against bounds: there is nothing to do, and that is convergence."""
     _, gradient = toys.hill(SPACE.start)
     corner = Space(
+        SPACE.model,
         SPACE.origin,
         SPACE.free,
         np.where(gradient < 0, SPACE.start, SPACE.start - 1),

@@ -58,7 +58,7 @@ def test_steps_are_normal_in_C_and_in_the_logarithms_of_the_kernel() -> None:
 
 
 def test_half_the_steps_are_accepted_on_a_slope() -> None:
-    wide = Space(SPACE.origin, SPACE.free, SPACE.lower - 1e6, SPACE.upper + 1e6)
+    wide = Space(SPACE.model, SPACE.origin, SPACE.free, SPACE.lower - 1e6, SPACE.upper + 1e6)
     state, accepted = walk(lambda position: position[1:].sum(), 6000, space=wide, settings=RandomWalk(largest_step=1.0))
     by_parameter = accepted.reshape(-1, SPACE.size)[:, 1:].mean(axis=0)
     np.testing.assert_allclose(by_parameter, 0.5, atol=0.06)
@@ -69,7 +69,7 @@ def test_each_size_follows_its_own_distance() -> None:
     """Where all but one hyperparameter are at their optimum, the others' steps shrink and its own does not."""
     target = SPACE.start.copy()
     target[4] += 50.0
-    wide = Space(SPACE.origin, SPACE.free, SPACE.lower - 100, SPACE.upper + 100)
+    wide = Space(SPACE.model, SPACE.origin, SPACE.free, SPACE.lower - 100, SPACE.upper + 100)
     state, _ = walk(lambda position: -((position - target) ** 2).sum(), 240, space=wide)
     others = np.delete(state.sizes, 4)
     assert state.sizes[4] > 10 * others.max()

@@ -116,7 +116,7 @@ def test_the_entries_agree(slack: Slack) -> None:
         solve(problem.X.tolist(), problem.y.tolist(), h, slack.name, sample_weight=problem.weights.tolist()),
         solve_gram(K.tolist(), problem.y, h.C, slack.name, sample_weight=problem.weights),
         solve_gram(K, problem.y, sample_weight=problem.penalties(h.C), slack=slack, start=first),
-        solve_problem(problem, h, slack, gram=K),
+        solve_problem(problem, h, slack, covariance=problem.dense_covariance(h)),
         solve_dense(K, problem.y, problem.penalties(h.C), slack),
         solve(problem.X, problem.y, h, slack, sample_weight=problem.weights, max_memory=1000),
     ]

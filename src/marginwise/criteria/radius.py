@@ -1,8 +1,8 @@
 """The radius-margin bound, eq. (margin_bound): (R²/n) Σα, R the radius of the points in feature space.
 
-The centre of the smallest ball is Σγ_iφ(x_i) with the γ that maximises R² = Σγ_i q_i - γᵀPγ, q = diag P, over γ ≥ 0,
-Σγ = 1 (Schölkopf, Burges & Vapnik 1995), P = K, or K + diag(1/C_i) for quadratic slack, which is a hard margin for that
-kernel (section svm). Adding a constant to K moves all points alike and changes nothing: the offset koff is taken off,
+The centre of the smallest ball is Σγ_iφ(x_i) with the γ that maximises R² = Σγ_i q_i - γᵀPγ over γ ≥ 0, Σγ = 1
+(Schölkopf, Burges & Vapnik 1995), P = K and q its diagonal. Quadratic slack is a hard margin for K + I/C (section svm):
+q has 1/C more, and P has diag(1/C_i), because the w_i copies that a weight stands for share γ_i. Adding a constant to K moves all points alike and changes nothing: the offset koff is taken off,
 and enough is added for all P_ij to be positive.
 
 Where all q_i are equal, γ = u/Σu and R² = q - 1/Σu for u = argmax_{u ≥ 0} Σu - ½uᵀPu: the dual of the SVM with all
@@ -81,11 +81,11 @@ class Ball:
 
 def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
     """Return the smallest ball around the points in the feature space of K, K + I/C for quadratic slack."""
-    ridge = trained.slack.ridge(trained.penalties)
+    ridge, own = trained.slack.ridge(trained.penalties), _own_part(trained)
     P = trained.gram - trained.model.kernel.offset
     P += max(0.0, -float(P.min()))
+    q = P.diagonal() + own
     P[np.diag_indices_from(P)] += ridge
-    q = P.diagonal().copy()
     find = _centre if np.ptp(q) <= _EQUAL * q.max() else _centre_of_unequal
     gamma, squared, solution = find(P, q, check_start(start, len(q)))
     support = np.flatnonzero(gamma)
@@ -94,13 +94,13 @@ def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
     by_kernel = covariance.kernel.contract_diagonal(centre, covariance.X) - covariance.contract(
         np.outer(centre, centre)
     )
-    log_C = float(centre**2 @ ridge[support] - centre @ ridge[support])
+    log_C = float(centre**2 @ ridge[support]) - own
     return Ball(max(0.0, squared), np.concatenate([[log_C], by_kernel]), solution.status, solution)
 
 
 def _centre(P: Array, q: Array, start: Solution | None) -> tuple[Array, float, Solution]:
     """Return γ, R² and the one-class SVM they come from, where all points have the same norm."""
-    solution = solve_dense(P, np.ones(len(q)), 2.0 / q, LINEAR, start=start)
+    solution = solve_dense(P, np.ones(len(q)), 2.0 / P.diagonal(), LINEAR, start=start)
     total = float(solution.alpha.sum())
     return solution.alpha / total, float(q[0]) - 1.0 / total, solution
 
@@ -113,7 +113,8 @@ def _centre_of_unequal(P: Array, q: Array, start: Solution | None) -> tuple[Arra
     solution = start
     for _ in range(_MOST_ROUNDS):
         pull = 0.5 * q + mu
-        solution = solve_dense(P / np.outer(pull, pull), np.ones(len(q)), 2.0 * pull**2 / q, LINEAR, start=solution)
+        hard = 2.0 * pull**2 / P.diagonal()
+        solution = solve_dense(P / np.outer(pull, pull), np.ones(len(q)), hard, LINEAR, start=solution)
         gamma = solution.alpha / pull
         excess = float(gamma.sum()) - 1.0
         if abs(excess) <= _SUMS_TO_ONE:
@@ -131,12 +132,17 @@ def _centre_of_unequal(P: Array, q: Array, start: Solution | None) -> tuple[Arra
 
 def _norm_bound(trained: DenseTrained) -> Ball:
     """Return R² ≤ max K(x, x), with 1/C more for quadratic slack: the ball around the origin."""
-    ridge = trained.slack.ridge(trained.penalties)
-    squared = trained.covariance.diagonal + ridge
+    own = _own_part(trained)
+    squared = trained.covariance.diagonal + own
     farthest = int(np.argmax(squared))
     by_kernel = trained.covariance.kernel.contract_diagonal(np.ones(1), trained.problem.X[[farthest]])
-    gradient = np.concatenate([[-ridge[farthest]], by_kernel])
+    gradient = np.concatenate([[-own], by_kernel])
     return Ball(float(squared[farthest]), gradient, CONVERGED, None)
+
+
+def _own_part(trained: DenseTrained) -> float:
+    """Return what quadratic slack adds to the squared norm of an example: 1/C, whatever its weight."""
+    return float(trained.slack.ridge(np.array([trained.model.C]))[0])
 
 
 def _checked(state: Any) -> tuple[Solution | None, Solution | None]:

@@ -28,7 +28,7 @@ MODEL = TunedSVC(random_state=0).fit(X, Y).models_
         (TUNING, ["C=", "length_scales=(", "value=0.", "<Trace of 3 evaluations>", "budget of 3 evaluations"]),
         (TUNING.restarts[0], ["Run(", "value=0.", "start=Hyperparameters(C=1,"]),
         (TUNING.trace[0], ["Record(index=0", "score=-0.", "accepted=True"]),
-        (MODEL, ["BinaryModel(X=<60×30 float64>", "linear", "Member(weight=", "C=", "log_evidence=-"]),
+        (MODEL, ["BinaryModel(X=<60×30 float64>", "linear", "TunedModel(weight=", "C=", "log_evidence=-"]),
         (TunedModel(0.5, 0.3, tune(X, Y, "gacv", max_evaluations=2)), ["TunedModel(weight=0.5", "spread=0.3"]),
         (scan_line("gacv", X, Y, H, H, n_points=3), ["LineScan(", "logs=<3×33 float64>", "'gacv': <3 float64>"]),
         (evaluate("gacv", X, Y, H), ["Evaluation(value=0.", "gradient=<33 float64>", "converged"]),

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.hyperparameters import Hyperparameters
-
 #: Items of a sequence that are shown if it has no more, or else at its beginning, and letters of a text.
 _ALL, _SOME, _LETTERS = 8, 3, 80
 
@@ -34,9 +32,8 @@ def _shown(value: Any) -> str:
         return f"{{{_some([f'{key!r}: {_shown(one)}' for key, one in value.items()])}}}"
     if isinstance(value, (tuple, list)):
         return f"({_some([_shown(one) for one in value])})"
-    if isinstance(value, Hyperparameters):  # whose own form can be typed in again, all thousands of length scales
-        return summary(value)
-    return repr(value)
+    shown = getattr(value, "_shown_by", None)  # of things whose own form can be typed in again, with all their numbers
+    return repr(value) if shown is None else summary(value, *shown)
 
 
 def _some(items: list[str]) -> str:

@@ -2,11 +2,13 @@
 
 A row of weight 3 may be three examples that happen to be equal, or one that counts three times. Leaving out one of
 three copies tells nothing: the other two remember its label. So repetitions are believed where they show it: inputs
-that really repeat carry both labels sooner or later, copies never do. Otherwise equal rows are one example, left out
-whole.
+that really repeat carry both labels sooner or later, copies never do; and where columns have so few values that rows
+agree by chance. Otherwise equal rows are one example, left out whole.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,6 +16,10 @@ from marginwise._arrays import Array, Indices
 
 #: Of the examples at inputs that repeat, at least this share must be where labels differ, or repetitions are copies.
 _BELIEVED = 0.25
+
+#: Repetitions are also believed if pairs of rows agree at most this much more often than they would by chance, were the
+#: columns independent: with a few columns of a few values each.
+_BY_CHANCE = 4.0
 
 #: Examples of a row that are dealt out one by one; of more, an equal number goes into each fold first.
 _ONE_BY_ONE = 1000
@@ -31,11 +37,19 @@ def counts_of(weights: Array) -> Array:
     return np.ones_like(weights)
 
 
-def count_examples(inputs: Indices, labels: Indices, counts: Array) -> Array:
+def agreement_by_chance(X: Array, counts: Array) -> float:
+    """Return the probability that two rows agree in all columns if the columns are independent."""
+    total = counts.sum()
+    shares = (np.bincount(np.unique(column, return_inverse=True)[1].reshape(-1), counts) / total for column in X.T)
+    return float(np.prod([share @ share for share in shares]))
+
+
+def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Callable[[], float]) -> Array:
     """Return the number of examples in each row, from numbers of the rows' inputs and labels and their counts.
 
-    Where repetitions are believed these are the counts, without their greatest common divisor; otherwise the rows with
-    the same input and label are one example together.
+    ``chance`` gives :func:`agreement_by_chance`, where it is needed. Where repetitions are believed these are the
+    counts, without their greatest common divisor; otherwise the rows with the same input and label are one example
+    together.
     """
     rows = np.unique(inputs * (labels.max() + 1) + labels, return_inverse=True)[1].reshape(-1)
     in_row = np.bincount(rows, counts)
@@ -46,6 +60,9 @@ def count_examples(inputs: Indices, labels: Indices, counts: Array) -> Array:
     np.maximum.at(highest, inputs, labels)
     differing, repeated = at_input[lowest < highest].sum(), at_input[at_input > 1.0].sum()
     if differing > 0.0 and differing >= _BELIEVED * repeated:
+        return counts
+    total = at_input.sum()
+    if repeated > 0.0 and at_input @ (at_input - 1.0) <= _BY_CHANCE * chance() * total * (total - 1.0):
         return counts
     return counts / np.bincount(rows, counts)[rows]
 

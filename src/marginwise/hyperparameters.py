@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Hyperparameters(Model):
     >>> Hyperparameters(C=1, k0=1, koff=0.1, length_scales=[1, 2]).to_vector().round(3)
     array([ 0.   ,  0.   , -2.303,  0.   ,  0.693])
     """
+
+    _shown_by: ClassVar[tuple[str, ...]] = ("C", "k0", "koff", "length_scales")
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -39,11 +39,14 @@ class Model:
     >>> from marginwise.kernels import Constant, Linear
     >>> model = Model(2.0, Linear(3.0) + Constant(0.5))
     >>> model.names, model.to_vector().round(2)
-    (('C', 'klin', 'koff'), array([ 0.69,  1.1 , -0.69]))
+    (('C', 'klin', 'koff', 'm'), array([ 0.69,  1.1 , -0.69,  0.  ]))
     """
 
     C: float
     kernel: Kernel
+
+    #: What summaries show.
+    _shown_by: ClassVar[tuple[str, ...]] = ("C", "kernel")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "C", positive("C", self.C))

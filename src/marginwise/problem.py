@@ -13,7 +13,7 @@ from marginwise._summary import summary
 from marginwise.covariance import DenseCovariance, LowRankCovariance, SiteCovariance, as_blocks
 from marginwise.draw import input_numbers
 from marginwise.errors import InvalidInputError
-from marginwise.examples import count_examples, counts_of
+from marginwise.examples import agreement_by_chance, count_examples, counts_of
 from marginwise.model import Model
 
 
@@ -72,7 +72,9 @@ class Problem:
         """The number of examples in each row; below 1 for rows that are one example together with their copies."""
         if self.examples is not None:
             return self.examples
-        return count_examples(self._inputs, (self.y > 0).astype(np.intp), counts_of(self.weights))
+        counts = counts_of(self.weights)
+        labels = (self.y > 0).astype(np.intp)
+        return count_examples(self._inputs, labels, counts, lambda: agreement_by_chance(self.X, counts))
 
     @property
     def left_out(self) -> Array:

@@ -117,7 +117,7 @@ def test_what_is_not_installed_is_named_before_any_work(
 
 def test_terminals_without_these_characters(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
-    text = "größe,urteil\n" + "".join(f"{i % 2},{'süß' if i % 2 else 'sauer'}\n" for i in range(8))
+    text = "größe,urteil\n" + "".join(f"{i % 2 + 0.01 * i},{'süß' if i % 2 else 'sauer'}\n" for i in range(8))
     table.write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     with start("fit", table, "--no-files", "--freedom", 0, env=environment) as fit:

@@ -278,7 +278,7 @@ def test_values_that_belong_to_no_term_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="values"):
         kernel.with_values(np.ones(5))  # 2 amplitudes, and 3 length scales for two terms
     with pytest.raises(InvalidInputError, match="values"):
-        (Linear() + Constant()).with_values(np.ones(3))
+        (Constant() + Constant()).with_values(np.ones(3))
 
 
 def test_a_name_that_occurs_again_gets_a_number() -> None:

@@ -122,7 +122,7 @@ def test_gradients_of_those_of_the_package(kind, likelihood: str) -> None:
 
 
 def test_gradients_with_inducing_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginwise.inference.covariance.LowRankCovariance.accuracy", 0.0)  # as differences need it
+    monkeypatch.setattr("marginwise.covariance.LowRankCovariance.accuracy", 0.0)  # as differences need it
     inducing = Problem(PROBLEM.X, PROBLEM.y, PROBLEM.weights, PROBLEM.X[:8] + 0.01)
     for kind in (EPEvidence, EPLeaveOneOut):
         assert gradient_error(kind(OwnLogistic(), tolerance=1e-12), inducing, H) < 1e-6
@@ -139,7 +139,7 @@ def test_posteriors_take_it() -> None:
 
 @pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)
 def test_one_site_at_a_time_is_the_same_compiled_or_asked(slack) -> None:
-    K, n = PROBLEM.gram(H), PROBLEM.n
+    K, n = PROBLEM.dense_covariance(H).gram, PROBLEM.n
     found = []
     for likelihood in (slack, Asked(slack)):
         covariance, mean, tau, nu = K.copy(), np.zeros(n), np.zeros(n), np.zeros(n)
@@ -162,10 +162,10 @@ def test_a_marginal_without_variance_is_left_alone() -> None:
 
 def test_single_sites_alone_find_the_fixed_point(monkeypatch: pytest.MonkeyPatch) -> None:
     likelihood = OwnLogistic().weighted(H.C, PROBLEM.weights)
-    usual = run_ep(PROBLEM.gram(H), PROBLEM.y, likelihood)
+    usual = run_ep(PROBLEM.dense_covariance(H), PROBLEM.y, likelihood)
     monkeypatch.setattr("marginwise.inference.ep.run._PATIENCE", 0)
     monkeypatch.setattr("marginwise.inference.ep.moves.Moves.newton", lambda *_: None)
-    alone = run_ep(PROBLEM.gram(H), PROBLEM.y, likelihood)
+    alone = run_ep(PROBLEM.dense_covariance(H), PROBLEM.y, likelihood)
     assert alone.status.ok
     np.testing.assert_allclose(alone.mean, usual.mean, atol=1e-5)
 

@@ -7,8 +7,8 @@ so that only what it is wrong by needs to be integrated,
     ln Q(Y|X) = ln Q_EP(Y|X) + ∫₀^C ∂/∂C' [ln Q - ln Q_EP] dC',
 
 by Gauss and Legendre's rule in t = ln(1 + C'/c): losses begin to fall where C' times the loss of a prior draw is about
-1, at c = v^{-p/2} for a prior variance v, and then roughly as 1/C'. The standard error is that of sampling; the rule's own error
-shows when the number of nodes is changed.
+1, at c = v^{-p/2} for a prior variance v, and then roughly as 1/C'. The standard error is that of sampling; the rule's
+own error shows when the number of nodes is changed.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("held_out", [False, True])
 def test_a_change_of_any_part_of_a_problem_is_seen(changed: str, held_out: bool) -> None:
     """Also of parts that are added one day: all must be arrays, or None, to be changed here."""
-    problem = replace(PROBLEM, inducing=PROBLEM.X[:4])
+    problem = replace(PROBLEM, inducing=PROBLEM.X[:4], examples=np.ones(PROBLEM.n))
     other = replace(problem, **{changed: -getattr(problem, changed)})
     space = Space.around(paper_start(3))
 

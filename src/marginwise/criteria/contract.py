@@ -120,6 +120,7 @@ _DECLARED: dict[str, tuple[str, Callable[[object], bool]]] = {
     "name": ("its name, a string", _is_text),
     "direction": ("'maximise' or 'minimise'", _is_direction),
     "slacks": (f"a tuple with one or more of {', '.join(map(repr, SLACKS))}", _are_slacks),
+    "any_likelihood": ("True or False", _is_bool),
     "smooth": ("True or False", _is_bool),
     "scale_free": ("True or False", _is_bool),
     "equation": ("what it implements, a string", _is_text),

@@ -2,8 +2,9 @@
 
 The centre of the smallest ball is Σγ_iφ(x_i) with the γ that maximises R² = Σγ_i q_i - γᵀPγ over γ ≥ 0, Σγ = 1
 (Schölkopf, Burges & Vapnik 1995), P = K and q its diagonal. Quadratic slack is a hard margin for K + I/C (section svm):
-q has 1/C more, and P has diag(1/C_i), because the w_i copies that a weight stands for share γ_i. Adding a constant to K moves all points alike and changes nothing: the offset koff is taken off,
-and enough is added for all P_ij to be positive.
+q has 1/C more, and P has diag(1/C_i), because the w_i copies that a weight stands for share γ_i. Adding a constant to K
+moves all points alike and changes nothing: the offset koff is taken off, and enough is added for all P_ij to be
+positive.
 
 Where all q_i are equal, γ = u/Σu and R² = q - 1/Σu for u = argmax_{u ≥ 0} Σu - ½uᵀPu: the dual of the SVM with all
 labels +1 and a hard margin. As P_ij ≥ 0, and (Pu)_i = 1 on the support, u_i ≤ 1/P_ii: any larger penalty is a hard

@@ -17,7 +17,7 @@ from marginwise._arrays import Array, Indices, Mask
 from marginwise.covariance import as_blocks
 from marginwise.draw import draw_rows, input_numbers, row_numbers
 from marginwise.errors import InvalidInputError
-from marginwise.examples import count_examples, counts_of
+from marginwise.examples import agreement_by_chance, count_examples, counts_of
 
 #: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
@@ -119,7 +119,11 @@ class ClassificationTable:
 
     def counted(self) -> ClassificationTable:
         """Return the table of distinct rows with the number of examples that each of them is."""
-        return replace(self, examples=count_examples(self.inputs, self.codes, self.examples))
+        return replace(self, examples=count_examples(self.inputs, self.codes, self.examples, self._chance))
+
+    def _chance(self) -> float:
+        """Return how often rows agree by chance; rows that are elsewhere are not asked."""
+        return agreement_by_chance(self.X, self.examples) if isinstance(self.X, np.ndarray) else 0.0
 
 
 def _taken(X: Array, mask: Mask) -> Array:

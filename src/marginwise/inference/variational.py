@@ -35,8 +35,8 @@ def run_variational(
     likelihood: WeightedLikelihood,
     *,
     start: Sites | None = None,
-    tolerance: float = TOLERANCE,
     max_sweeps: int = 500,
+    tolerance: float = TOLERANCE,
 ) -> SiteApproximation:
     """Maximise the bound on ln Q(Y|X), started from the sites ``start`` if given.
 

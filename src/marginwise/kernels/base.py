@@ -68,6 +68,9 @@ class Kernel(ABC):
     :meth:`cross`, :meth:`diagonal` and :meth:`contract`. The rest follows; override what you know a quicker way for.
     """
 
+    #: What summaries show.
+    _shown_by: ClassVar[tuple[str, ...]] = ("names", "values")
+
     #: Whether the first hyperparameter is a factor of the whole kernel.
     has_amplitude: ClassVar[bool] = False
 

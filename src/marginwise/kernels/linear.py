@@ -50,7 +50,9 @@ class Linear(Kernel):
         return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
 
     def cross(self, A: Array, B: Array) -> Array:
-        return (A * self._weights(A.shape[1])) @ B.T
+        root = np.sqrt(self._weights(A.shape[1]))
+        scaled = A * root
+        return scaled @ (scaled if B is A else B * root).T  # of one matrix with itself: exactly symmetric
 
     def diagonal(self, X: Array) -> Array:
         return np.einsum("ia,ia->i", X * self._weights(X.shape[1]), X)

@@ -65,10 +65,9 @@ class QuasiNewton(Search[NewtonState]):
 
     Parameters
     ----------
-    first_move : float
-        How far C, k0, koff and the length scale with the largest derivative are moved by the first step.
-    largest_move : float
-        No hyperparameter is moved further by one step.
+    first_move, largest_move : float
+        How far the first step moves C, k0, koff and the length scale with the largest derivative, and how far any step
+        moves at most.
     gradient_tolerance : float
         The search ends when no derivative is larger (but for those that push against a bound).
     gain_tolerance, moves : float, int

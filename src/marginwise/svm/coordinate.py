@@ -9,29 +9,35 @@ the duals (linear_problem) and (quadratic_problem) of the paper with Q = K or K 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
 
 
+class Programme(NamedTuple):
+    """½βᵀQβ - yᵀβ over the box lower ≤ β ≤ upper.
+
+    ``Q`` is given without what quadratic slack adds to its diagonal, so that a Gram matrix serves for both slacks;
+    ``diagonal`` is the whole diagonal.
+    """
+
+    Q: Array
+    diagonal: Array
+    lower: Array
+    upper: Array
+
+
 @compiled_vector
-def descend(
-    Q: Array,
-    diagonal: Array,
-    lower: Array,
-    upper: Array,
-    beta: Array,
-    gradient: Array,
-    tolerance: float,
-    max_steps: int,
-) -> int:
+def descend(programme: Programme, beta: Array, gradient: Array, tolerance: float, max_steps: int) -> int:
     """Minimise exactly along the steepest coordinate, again and again; return the number of steps.
 
-    Ends when no movable coordinate has a gradient above ``tolerance``. The rows of ``Q`` are read one at a time, and
-    only those of coordinates that move; its diagonal is given apart, so that a Gram matrix serves for both slacks.
-    ``beta`` and ``gradient`` are changed in place.
+    Ends when no movable coordinate has a gradient above ``tolerance``. The rows of Q are read one at a time, and
+    only those of coordinates that move. ``beta`` and ``gradient`` are changed in place.
     """
+    Q, diagonal, lower, upper = programme
     n = len(beta)
     slope = np.empty(n)  # the gradient of coordinates that can follow it, 0 for the others
     for j in range(n):

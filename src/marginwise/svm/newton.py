@@ -15,7 +15,7 @@ from marginwise._runtime.jit import compiled_vector
 from marginwise.covariance.rows import principal_block
 from marginwise.errors import NotConvergedError
 from marginwise.svm.cholesky import append, remove, solve_in_place
-from marginwise.svm.coordinate import add_row, descend, largest_violation
+from marginwise.svm.coordinate import Programme, add_row, descend, largest_violation
 
 #: Change of a margin (whose natural size is 1) below which coordinate descent hands over to Newton. A coarser value
 #: leaves too many coordinates on the wrong side; a finer one costs more than the factorisation that it saves.
@@ -88,14 +88,12 @@ def minimise(system: FreeSystem, lower: Array, upper: Array, beta: Array, gradie
 
     Ends when the optimality conditions hold to ``tolerance`` (True), or when rounding leaves no step that improves.
     """
+    programme = Programme(system.Q, system.diagonal, lower, upper)
     rounds = 0
     descend_first = True
     while True:
         outcome, rounds, system.size = _iterate(
-            system.Q,
-            system.diagonal,
-            lower,
-            upper,
+            programme,
             beta,
             gradient,
             system.factor,
@@ -114,10 +112,7 @@ def minimise(system: FreeSystem, lower: Array, upper: Array, beta: Array, gradie
 
 @compiled_vector
 def _iterate(
-    Q: Array,
-    diagonal: Array,
-    lower: Array,
-    upper: Array,
+    programme: Programme,
     beta: Array,
     gradient: Array,
     L: Array,
@@ -129,6 +124,7 @@ def _iterate(
     descend_first: bool,
 ) -> tuple[int, int, int]:
     """Alternate descent and Newton until done or until a new factorisation is needed; return (outcome, rounds, m)."""
+    lower, upper = programme.lower, programme.upper
     n = len(beta)
     while rounds < _MAX_ROUNDS:
         steps = 1
@@ -136,17 +132,17 @@ def _iterate(
             error = largest_violation(lower, upper, beta, gradient)
             if error <= tolerance:
                 return _DONE, rounds, m
-            steps = descend(Q, diagonal, lower, upper, beta, gradient, min(COARSE, 0.3 * error), 2 * n)
+            steps = descend(programme, beta, gradient, min(COARSE, 0.3 * error), 2 * n)
             rounds += 1
         descend_first = True
         decreased = False
         while True:
-            fits, m = _follow(Q, diagonal, lower, upper, beta, L, order, m, ridge)
+            fits, m = _follow(programme, beta, L, order, m, ridge)
             if not fits:
                 return _FACTORISE, rounds, m
             if m == 0:
                 break
-            moved, inside = _newton_step(Q, diagonal, lower, upper, beta, gradient, L, order, m)
+            moved, inside = _newton_step(programme, beta, gradient, L, order, m)
             decreased = decreased or moved
             if inside or not moved:
                 break
@@ -156,18 +152,9 @@ def _iterate(
 
 
 @compiled_vector
-def _follow(
-    Q: Array,
-    diagonal: Array,
-    lower: Array,
-    upper: Array,
-    beta: Array,
-    L: Array,
-    order: Indices,
-    m: int,
-    ridge: float,
-) -> tuple[bool, int]:
+def _follow(programme: Programme, beta: Array, L: Array, order: Indices, m: int, ridge: float) -> tuple[bool, int]:
     """Bring the factor to the present free set row by row; False if making it anew is cheaper or needed."""
+    Q, diagonal, lower, upper = programme
     free = (beta > lower) & (beta < upper)
     count = np.sum(free)
     if count == 0:
@@ -196,21 +183,14 @@ def _follow(
 
 @compiled_vector
 def _newton_step(
-    Q: Array,
-    diagonal: Array,
-    lower: Array,
-    upper: Array,
-    beta: Array,
-    gradient: Array,
-    L: Array,
-    order: Indices,
-    m: int,
+    programme: Programme, beta: Array, gradient: Array, L: Array, order: Indices, m: int
 ) -> tuple[bool, bool]:
     """Go from bound to bound along the Newton direction, as long as that decreases the objective.
 
     A coordinate that reaches its bound stays there while the others go on: the path of the step clipped to the box,
     followed to its first minimum. Returns whether the objective decreased, and whether no bound was reached.
     """
+    Q, diagonal, lower, upper = programme
     free = order[:m]
     step = np.empty(m)
     for i in range(m):

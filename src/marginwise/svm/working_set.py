@@ -13,7 +13,7 @@ from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import DenseCovariance, RowCovariance
 from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe
-from marginwise.svm.coordinate import descend, largest_violation
+from marginwise.svm.coordinate import Programme, descend, largest_violation
 from marginwise.svm.newton import COARSE, FreeSystem, minimise
 
 #: The accuracy that is promised, in units of ``Solution.kkt_violation``.
@@ -40,8 +40,8 @@ def solve_working_set(
     y: Array,
     penalties: Array,
     slack: Slack,
-    start: Solution | None = None,
-    repeats: Indices | None = None,
+    start: Solution | None,
+    repeats: Indices | None,
 ) -> Solution:
     """Solve (linear_problem) or (quadratic_problem), from a neighbouring solution if one is given.
 
@@ -56,7 +56,7 @@ def solve_working_set(
     latent, size = _look(source, beta)
     gradient = latent - y + extra * beta
     if start is None and n > _SMALL and isinstance(source, DenseCovariance):
-        _first_guess(source.gram, diagonal, lower, upper, beta, gradient)
+        _first_guess(Programme(source.gram, diagonal, lower, upper), beta, gradient)
         latent = gradient + y - extra * beta
 
     chosen, system = np.empty(0, dtype=np.intp), None
@@ -91,12 +91,12 @@ def solve_working_set(
     return describe(latent, 1.0 + size.max(), y, penalties, slack, alpha, tolerance=TOLERANCE, iterations=rounds)
 
 
-def _first_guess(gram: Array, diagonal: Array, lower: Array, upper: Array, beta: Array, gradient: Array) -> None:
+def _first_guess(programme: Programme, beta: Array, gradient: Array) -> None:
     """Take the steepest steps from all points, as long as they find new support vectors more often than not."""
     chunk = 100 + len(beta) // 16
     found = 0
     while True:
-        steps = descend(gram, diagonal, lower, upper, beta, gradient, COARSE, chunk)
+        steps = descend(programme, beta, gradient, COARSE, chunk)
         before, found = found, int(np.count_nonzero(beta))
         if steps < chunk or found - before < chunk // 2:
             return

@@ -7,9 +7,13 @@ from typing import Any
 
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.kernels import Kernel
+from marginwise.kernels import Blend, Kernel
 from marginwise.model import Model
 from marginwise.priors import Prior
+
+
+#: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
+_TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
 
 
 def check_parameters(estimator: Any) -> None:
@@ -32,10 +36,10 @@ def check_parameters(estimator: Any) -> None:
 
 def as_template(kernel: Any) -> Model:
     """Return the form of the models to tune, with one length scale."""
-    if kernel == "rbf":
-        return Hyperparameters()
+    if isinstance(kernel, str):
+        return _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
     if not isinstance(kernel, Kernel):
-        raise InvalidInputError("kernel", kernel, '"rbf" or a kernel of marginwise.kernels')
+        raise InvalidInputError("kernel", kernel, '"auto", "rbf" or a kernel of marginwise.kernels')
     if not kernel.is_isotropic:
         raise InvalidInputError("kernel", kernel, "one length scale for all inputs: how they differ is tuned")
     return Model(1.0, kernel)

@@ -96,6 +96,10 @@ class TunedModel:
         """The hyperparameters found."""
         return self.tuning.hyperparameters
 
+    def pruned(self) -> TunedModel:
+        """Return the model without terms of its kernel that carry nothing."""
+        return replace(self, tuning=replace(self.tuning, hyperparameters=self.hyperparameters.pruned()))
+
     def trained(self, posterior: GaussianPosterior) -> TunedModel:
         """Return the model with what predictions need of its posterior."""
         evidence = np.nan if posterior.log_evidence is None else posterior.log_evidence

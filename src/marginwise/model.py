@@ -80,6 +80,11 @@ class Model:
         """Return the model with another slack penalty."""
         return self.with_values(np.array([C, *self.kernel.values]))
 
+    def pruned(self) -> Model:
+        """Return the model without terms of its kernel that carry nothing."""
+        kernel = self.kernel.pruned()
+        return self if kernel is self.kernel else Model(self.C, kernel)
+
     def with_C_in_kernel(self) -> Self:
         """Return the model with C = 1 and the same C·K, itself where its kernel or the bounds do not allow that."""
         kernel = self.kernel.scaled(self.C)

@@ -33,7 +33,7 @@ from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
-from marginwise.kernels import RBF, Constant, Laplacian, Linear, Sum
+from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear, Sum
 from marginwise.likelihoods import LIKELIHOODS
 from marginwise.model import Model
 from marginwise.priors import Prior
@@ -92,7 +92,7 @@ _PARTS: tuple[type, ...] = (
     Trace,
     TunedModel,
     Tuning,
-    *(Model, RBF, Constant, Laplacian, Linear, Sum),
+    *(Model, RBF, Blend, Constant, Laplacian, Linear, Sum),
 )
 
 

@@ -18,7 +18,7 @@ from marginwise.datasets import Table
 from marginwise.display import Cell, Page, figure_style
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._classes import ClassificationTable
-from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TraceDisplay
+from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TermSharesDisplay, TraceDisplay
 
 #: Inputs in a figure, the largest first, and the characters of their names.
 _MOST_BARS, _LONGEST_NAME = 20, 30
@@ -44,6 +44,7 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
     with mpl.rc_context(figure_style()), warnings.catch_warnings():
         # The page's fonts have what matplotlib's own lack.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        _add_shape(page, model, summary)
         _add_inputs(page, model, summary)
         _add_predictions(page, HeldOutRows.of(model, table.X, table.y), list(summary.classes))
         _add_search(page, model, summary)
@@ -105,6 +106,18 @@ def _literal(name: str) -> str:
     """Return a name for a figure: no formula, whatever is in it, and not longer than there is room for."""
     short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
     return short.replace("$", r"\$")
+
+
+def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
+    page.heading("What the decision looks like")
+    page.text(
+        f"{summary.shape[0].upper()}{summary.shape[1:]}. These are the shares of the kernel's terms in the variance of "
+        "the latent function. Beyond the training rows a straight part goes on for ever, and probabilities with it; "
+        "smooth and stepwise parts fade out, and probabilities go back to those of the classes."
+    )
+    figure = _figure(1.0 + 0.35 * max(1, len(summary.term_shares)))
+    TermSharesDisplay.from_estimator(model, ax=figure.subplots())
+    page.figure(figure, "Shares of straight, smooth and stepwise parts.", f"{summary.shape}.")
 
 
 def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
@@ -177,15 +190,20 @@ def _confusion(counts: Array, k: int) -> list[Cell]:
 def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("How it was tuned")
     page.text(
-        "C, k0, koff and the length scales optimise the criterion under a prior, for standardised inputs. Freedom is "
+        "C, the amplitudes of the kernel's terms (k0 smooth, klin straight, k1 stepwise, koff constant) and the length "
+        "scales optimise the criterion under a prior, for standardised inputs. Freedom is "
         "the prior standard deviation of the logarithms of the length scales, 0 for one that serves all inputs; "
         "the prediction is the average of the models with these weights."
     )
     rows: list[list[Any]] = [
-        [m.separates, Cell(f"{m.weight:.2f}", m.weight), m.freedom, m.C, m.k0, m.koff, m.criterion_value, m.evaluations]
+        [
+            *(m.separates, Cell(f"{m.weight:.2f}", m.weight), m.freedom),
+            *(m.hyperparameters.get(name) for name in summary.names),
+            *(m.criterion_value, m.evaluations),
+        ]
         for m in summary.members
     ]
-    header = ["classes", "weight", "freedom", "C", "k0", "koff", summary.criterion, "evaluations"]
+    header = ["classes", "weight", "freedom", *summary.names, summary.criterion, "evaluations"]
     page.table(header, rows, caption="Tuned models")
     figure = _figure(4.4)
     TraceDisplay.from_estimator(model, ax=figure.subplots(2, 1, sharex=True))

@@ -24,13 +24,19 @@ class Member:
     separates: str
     weight: float
     freedom: float
-    C: float
-    k0: float
-    koff: float
-    length_scales: list[float]
+    hyperparameters: dict[str, float]
     criterion_value: float | None
     evaluations: int
     status: str
+
+    @property
+    def alone(self) -> list[str]:
+        """The hyperparameters that are not one of many, such as l_1."""
+        return [name for name in self.hyperparameters if "_" not in name]
+
+    def shown(self, name: str) -> str:
+        """Return a hyperparameter as tables show it."""
+        return f"{self.hyperparameters[name]:.3g}" if name in self.hyperparameters else "–"
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class FitSummary:
     seed: int
     loo_error: float
     loo_log_loss: float
+    term_shares: dict[str, float]
     relevances: dict[str, float]
     influences: dict[str, float]
     members: list[Member]
@@ -79,7 +86,8 @@ class FitSummary:
             f"{self.table}: {self.contents}\n\n"
             f"expected on new data: {self.expected}\n\n"
             f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
-            f"{aligned(self.member_rows(), '<>>>>>')}\n"
+            f"{aligned(self.member_rows(), '<' + '>' * (len(self.member_rows()[0]) - 1))}"
+            f"{self.shape}\n\n"
             f"{self._inputs_text()}"
         )
 
@@ -88,13 +96,30 @@ class FitSummary:
         relevances = _bars("relevance: mean squared slope of the latent function, with sum 1", self.relevances)
         return f"{influences}\n{relevances}"
 
+    @property
+    def shape(self) -> str:
+        """What the decision looks like, in a sentence."""
+        words = {"straight": "a straight line", "smooth": "smooth curves", "stepwise": "steps along single inputs"}
+        shares = [(words.get(shape, shape), share) for shape, share in ranked(self.term_shares) if share >= 0.005]
+        if not shares:
+            return "the decision is the same everywhere"
+        first, *others = [f"{100 * share:.0f} % {word}" for word, share in shares]
+        share, word = first.split(" % ", 1)
+        rest = f"; the rest is {' and '.join(others)}" if others else ""
+        return f"{share} % of the decision is {word}{rest}"
+
+    @property
+    def names(self) -> list[str]:
+        """The hyperparameters that stand alone, those of any member."""
+        return list(dict.fromkeys(name for m in self.members for name in m.alone))
+
     def member_rows(self) -> list[list[str]]:
         """Return a table of the models that are averaged, with its header."""
         rows = [
-            [f"  {m.separates}", f"{m.weight:.2f}", f"{m.freedom:g}", f"{m.C:.3g}", f"{m.k0:.3g}", f"{m.koff:.3g}"]
+            [f"  {m.separates}", f"{m.weight:.2f}", f"{m.freedom:g}", *(m.shown(name) for name in self.names)]
             for m in self.members
         ]
-        return [["  classes", "weight", "freedom", "C", "k0", "koff"], *rows]
+        return [["  classes", "weight", "freedom", *self.names], *rows]
 
 
 def ranked(values: dict[str, float]) -> list[tuple[str, float]]:
@@ -133,6 +158,7 @@ def summarise(
         seed=seed,
         loo_error=model.loo_error_,
         loo_log_loss=model.loo_log_loss_,
+        term_shares=model.term_shares_,
         relevances=relevances,
         influences=influences(model, table, seed),
         members=members,
@@ -153,10 +179,7 @@ def _member(member: Any, separates: str) -> Member:
         separates=separates,
         weight=member.weight,
         freedom=member.spread,
-        C=found.C,
-        k0=found.k0,
-        koff=found.koff,
-        length_scales=[float(scale) for scale in found.length_scales],
+        hyperparameters=dict(zip(found.names, found.values.tolist(), strict=True)),
         criterion_value=None if np.isnan(tuning.value) else float(tuning.value),
         evaluations=len(tuning.trace),
         status=tuning.status.message,

@@ -44,11 +44,17 @@ def _on_bounds(found: Model) -> list[str]:
     return [
         f"{found.names[i]} = {np.exp(logs[i]):.3g} ended on its {side} bound: the data do not determine it, and "
         "predictions may be too sure or too unsure; a narrower prior does, e.g. "
-        f"prior=Prior({found.names[i]}=(mean of the logarithm, 0.5))"
+        f"prior=Prior({_law_of(found.names[i])})"
         for i in alone
         for side, bounds in zip(("lower", "upper"), found.log_bounds, strict=True)
         if abs(logs[i] - bounds[i]) < 1e-6
     ]
+
+
+def _law_of(name: str) -> str:
+    """Return the argument of Prior that gives a hyperparameter a narrower law."""
+    law = "(mean of the logarithm, 0.5)"
+    return f"{name}={law}" if name in ("C", "k0", "koff") else f'laws={{"{name}": {law}}}'
 
 
 def _at_odds(runs: Sequence[Run], criterion: Criterion) -> list[str]:

@@ -98,9 +98,21 @@ class BinaryModel:
         """
         return np.array([self._relevance(*pair) for pair in zip(self.members, self.predictors, strict=True)])
 
+    @cached_property
+    def term_shares(self) -> dict[str, float]:
+        """How much of the latent function is straight, smooth, stepwise: the mean over the members, with sum 1."""
+        shares: dict[str, float] = {}
+        for member, predictor in zip(self.members, self.predictors, strict=True):
+            for shape, share in predictor.term_shares(self._point_weights(member, predictor)).items():
+                shares[shape] = shares.get(shape, 0.0) + member.weight * share
+        return shares
+
+    def _point_weights(self, member: TunedModel, predictor: GaussianPredictor) -> Array:
+        return self.sample_weight if member.inducing is None else np.ones(len(predictor.points))
+
     def _relevance(self, member: TunedModel, predictor: GaussianPredictor) -> Array:
         points = predictor.points
-        weights = self.sample_weight if member.inducing is None else np.ones(len(points))
+        weights = self._point_weights(member, predictor)
         centre = weights @ points / weights.sum()
         variance = weights @ (points - centre) ** 2 / weights.sum()
         parts = predictor.squared_slopes(weights) * variance

@@ -166,6 +166,7 @@ def _polished(rows: Problem, recipe: Recipe, model: TunedModel) -> TunedModel:
 def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel:
     """Return the trained models of an ensemble: their posteriors' sites, the SVM, and advice."""
     problem = rows.all
+    ensemble = replace(ensemble, models=tuple(model.pruned() for model in ensemble.models))
     parts = [_trained(rows, recipe, model, model is ensemble.main) for model in ensemble.models]
     solution, coefficients, points = next(part.svm for part in parts if part.svm is not None)
     own = ensemble.held_out

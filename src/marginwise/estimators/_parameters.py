@@ -11,7 +11,6 @@ from marginwise.kernels import Blend, Kernel
 from marginwise.model import Model
 from marginwise.priors import Prior
 
-
 #: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
 _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
 

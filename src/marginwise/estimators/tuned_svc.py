@@ -55,9 +55,11 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         length scale for all inputs), 0.3 and 1 while examples left out gain by it, and averages; give a number to
         save that time when you know whether few inputs matter. With more than 600 rows searches begin on a random part
         of them in either case.
-    kernel : "rbf" or Kernel, default="rbf"
-        The covariance of the latent function: "rbf" is the paper's, a Gaussian bell and a constant. A kernel of
-        ``marginwise.kernels``, or a sum of them, says what form to tune; its own values don't matter.
+    kernel : "auto", "rbf" or Kernel, default="auto"
+        The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term:
+        straight lines, smooth curves and steps along the axes are all within reach; terms that carry nothing are
+        dropped. "rbf" is the paper's, a Gaussian bell and a constant. A kernel of ``marginwise.kernels``, or a sum of
+        them, says what form to tune; its own values don't matter.
     criterion : str or Criterion, default="ep-loo"
         What is optimised; see ``marginwise.criterion_names()``. Touch it to compare criteria.
     slack : {"linear", "quadratic"} or None, default=None
@@ -108,6 +110,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     feature_importances_ : array of shape (n_features,)
         How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
         averaged over components and classes, with sum 1.
+    term_shares_ : dict
+        How much of the latent function's variance is "straight", "smooth" and "stepwise", with sum 1: the shares of the
+        kernel's linear, RBF and Laplacian terms, averaged over components and classes.
     criterion_value_, log_evidence_ : float
         The criterion, and ln Q(Y|X) by expectation propagation, of that component.
     loo_log_loss_, loo_error_ : float
@@ -133,7 +138,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self,
         freedom: str | float = "auto",
         *,
-        kernel: str | Kernel = "rbf",
+        kernel: str | Kernel = "auto",
         criterion: Any = "ep-loo",
         slack: str | None = None,
         prior: Prior | None = None,
@@ -235,6 +240,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         scaling = Scaling.of(table.X, table.weights_in_class) if self.standardize else Scaling.none(table.X)
         return table, scaling, scaling(table.X)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"kernel": "rbf"} | state)  # all that version 0.1 had
+
     def _describe(self, codes: Indices, weights: Array) -> None:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters
@@ -244,6 +252,11 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.length_scales_ = self.hyperparameters_.kernel.lengths(self.n_features_in_)
         relevance = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
         self.feature_importances_ = relevance / relevance.sum()
+        shapes = {shape for model in self.models_ for shape in model.term_shares}
+        self.term_shares_ = {
+            shape: float(np.mean([model.term_shares.get(shape, 0.0) for model in self.models_]))
+            for shape in sorted(shapes)
+        }
         self.criterion_value_ = first.main.tuning.value
         self.log_evidence_ = first.main.log_evidence
         probability = self._held_out()

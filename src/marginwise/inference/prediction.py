@@ -71,6 +71,33 @@ class GaussianPredictor:
             total += weights[rows] @ self.kernel.slopes(Z[rows], Z, self.coefficients) ** 2
         return total / weights.sum()
 
+    def term_shares(self, weights: Array) -> dict[str, float]:
+        """Return the share of each shape of functions in the variance of the latent mean over the points, weighted.
+
+        That is cov(f_t, f)/var f for the terms t of the kernel, without the constant; terms of one shape are added.
+        Shares have sum 1; one can be below 0 where terms work against each other.
+        """
+        centre = weights / weights.sum()
+        shares: dict[str, float] = {}
+        latent = {}
+        for t, term in enumerate(self.kernel.terms):
+            if term.shape != "constant":
+                value = self._latent_of(term)
+                latent[t] = value - centre @ value
+        total = sum(latent.values(), start=np.zeros(len(weights)))
+        variance = float(centre @ total**2)
+        for t, value in latent.items():
+            shape = self.kernel.terms[t].shape
+            share = float(centre @ (value * total)) / variance if variance > 0.0 else 1.0 / len(latent)
+            shares[shape] = shares.get(shape, 0.0) + share
+        return shares
+
+    def _latent_of(self, term: Kernel) -> Array:
+        """Return the part of a term in the latent mean at the points, a block at a time."""
+        step = max(1, _BLOCK_NUMBERS // len(self.points))
+        blocks = [self.points[start : start + step] for start in range(0, len(self.points), step)]
+        return np.concatenate([term.cross(block, self.points) @ self.coefficients for block in blocks])
+
     def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
         """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
         mean, variance = self.latent_mean_and_variance(X_new)

@@ -71,6 +71,9 @@ class Kernel(ABC):
     #: What summaries show.
     _shown_by: ClassVar[tuple[str, ...]] = ("names", "values")
 
+    #: What functions drawn from it look like, in a word that users see.
+    shape: ClassVar[str] = "other"
+
     #: Whether the first hyperparameter is a factor of the whole kernel.
     has_amplitude: ClassVar[bool] = False
 
@@ -127,6 +130,10 @@ class Kernel(ABC):
     def offset(self) -> float:
         """The part of K that is the same for every pair of points: the prior variance of a bias."""
         return 0.0
+
+    def pruned(self) -> Kernel:
+        """Return the kernel without terms that carry nothing."""
+        return self
 
     @property
     def terms(self) -> tuple[Kernel, ...]:

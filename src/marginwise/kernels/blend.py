@@ -25,6 +25,10 @@ from marginwise.kernels.rbf import RBF
 TERMS = ("k0", "koff", "klin", "k1")
 
 
+#: Share of the prior variance below which a term is dropped from a fitted model: it moves no probability visibly.
+_CARRIES_NOTHING = 1e-3
+
+
 @dataclass(frozen=True)
 class Blend(Kernel):
     """The sum of a constant, a linear, an RBF and a Laplacian kernel that share their relative length scales.
@@ -62,6 +66,13 @@ class Blend(Kernel):
         """Return the kernel without a term, given by the name of its amplitude."""
         amplitudes: dict[str, Any] = {name: 0.0}
         return replace(self, **amplitudes)
+
+    def pruned(self) -> Self:
+        """Return the kernel without the terms whose prior variance is below a thousandth of all but the constant's."""
+        amplitudes = {name: getattr(self, name) for name in self.present if name != "koff"}
+        least = _CARRIES_NOTHING * sum(amplitudes.values())
+        dropped: dict[str, Any] = {name: 0.0 for name, amplitude in amplitudes.items() if amplitude < least}
+        return replace(self, **dropped) if dropped else self
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:

@@ -29,6 +29,7 @@ class Constant(Kernel):
            [0.5, 0.5]])
     """
 
+    shape: ClassVar[str] = "constant"
     has_amplitude: ClassVar[bool] = True
 
     koff: float = 0.1

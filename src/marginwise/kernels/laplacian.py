@@ -33,6 +33,7 @@ class Laplacian(Kernel):
         λ: one positive length scale for all inputs, or one for each.
     """
 
+    shape: ClassVar[str] = "stepwise"
     has_amplitude: ClassVar[bool] = True
 
     k1: float = 1.0

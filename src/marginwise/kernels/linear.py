@@ -30,6 +30,7 @@ class Linear(Kernel):
         m: how much each input counts, 1/m_a² in units of the geometric mean. A common factor changes nothing.
     """
 
+    shape: ClassVar[str] = "straight"
     has_amplitude: ClassVar[bool] = True
 
     klin: float = 1.0

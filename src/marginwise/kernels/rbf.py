@@ -39,6 +39,7 @@ class RBF(Kernel):
         One positive length scale for all inputs, or one for each.
     """
 
+    shape: ClassVar[str] = "smooth"
     has_amplitude: ClassVar[bool] = True
 
     k0: float = 1.0

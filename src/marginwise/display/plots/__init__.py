@@ -4,6 +4,14 @@ from marginwise.display.plots.boundary import BoundaryDisplay
 from marginwise.display.plots.line import LineDisplay
 from marginwise.display.plots.relevance import RelevanceDisplay
 from marginwise.display.plots.reliability import ReliabilityDisplay
+from marginwise.display.plots.shares import TermSharesDisplay
 from marginwise.display.plots.trace import TraceDisplay
 
-__all__ = ["BoundaryDisplay", "LineDisplay", "RelevanceDisplay", "ReliabilityDisplay", "TraceDisplay"]
+__all__ = [
+    "BoundaryDisplay",
+    "LineDisplay",
+    "RelevanceDisplay",
+    "ReliabilityDisplay",
+    "TermSharesDisplay",
+    "TraceDisplay",
+]

@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 _MOST_NAMED = len(SERIES) - 3
 
 
+#: Hyperparameters that are not length scales of single inputs, as formulas write them.
+_ALONE = {
+    "C": "$C$",
+    "k0": "$k_0$",
+    "koff": r"$k_\mathrm{off}$",
+    "klin": r"$k_\mathrm{lin}$",
+    "k1": "$k_1$",
+    "lam": r"$\lambda$",
+}
+
+
 class TraceDisplay:
     """A search: the criterion above, the hyperparameters along its path below, and held-out errors if there are any.
 
@@ -89,15 +100,15 @@ class TraceDisplay:
 
     def _draw_hyperparameters(self, axes: Axes) -> None:
         path = self._path
-        scales = [name for name in self.names if name not in ("C", "k0", "koff")]
+        alone = [name for name in self.names if name in _ALONE]
+        scales = [name for name in self.names if name not in _ALONE]
         few = len(scales) <= _MOST_NAMED
         for k, name in enumerate(scales):
-            shade = {"color": f"C{3 + k}"} if few else {"color": MUTED, "linewidth": 0.7, "alpha": 0.7}
+            shade = {"color": f"C{len(alone) + k}"} if few else {"color": MUTED, "linewidth": 0.7, "alpha": 0.7}
             label = _written(name) if few else ("length scales" if k == 0 else None)
             axes.semilogy(path, self.table[name][path], label=label, **shade)
-        for k, name in enumerate(("C", "k0", "koff")):
-            if name in self.names:
-                axes.semilogy(path, self.table[name][path], color=f"C{k}", linewidth=2, label=_written(name))
+        for k, name in enumerate(alone):
+            axes.semilogy(path, self.table[name][path], color=f"C{k}", linewidth=2, label=_written(name))
         axes.set_ylabel("hyperparameters")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 
@@ -110,5 +121,5 @@ class TraceDisplay:
 
 def _written(name: str) -> str:
     """Return the name of a hyperparameter as formulas write it."""
-    symbols = {"C": "$C$", "k0": "$k_0$", "koff": r"$k_\mathrm{off}$", "l": "$l$"}
-    return symbols.get(name, f"$l_{{{name[2:]}}}$")
+    letter, _, number = name.partition("_")
+    return _ALONE.get(name, f"${letter}_{{{number}}}$" if number else f"${letter}$")

@@ -1,0 +1,56 @@
+"""How much of a decision is straight, smooth and stepwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from marginwise.display.plots._axes import axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class TermSharesDisplay:
+    """Shares of the kernel's terms in the variance of the latent function: a bar each.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Shares by the shape of the functions, with sum 1.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, shares: Mapping[str, float]) -> None:
+        self.shares = dict(shares)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> TermSharesDisplay:
+        """Draw the shares in a fitted TunedSVC."""
+        check_is_fitted(estimator)
+        return cls(estimator.term_shares_).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> TermSharesDisplay:
+        """Draw the shares, the largest on top."""
+        ax = axes_for(ax)
+        order = sorted(self.shares.items(), key=lambda item: -item[1])
+        places = range(len(order))
+        bars = ax.barh(places, [100.0 * share for _, share in order], height=0.6, color="C0", alpha=0.6)
+        ax.bar_label(bars, [f"{100.0 * share:.0f} %" for _, share in order], padding=4)
+        ax.set_yticks(places, [shape for shape, _ in order])
+        ax.invert_yaxis()
+        ax.set_xlim(min(0.0, *(100.0 * share for _, share in order)), 115.0)
+        ax.set_xlabel("share of the decision (%)")
+        ax.grid(axis="y", visible=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -64,8 +64,27 @@ def gaussian_process(scales):
     return GaussianProcessClassifier(ConstantKernel(1.0) * RBF(scales) + ConstantKernel(0.1), random_state=0)
 
 
+def catboost(seed):
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
+
+
+def lightgbm(seed):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
+
+
+def ebm(seed):
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(random_state=seed, n_jobs=1)
+
+
 METHODS = {
     "TunedSVC": lambda d, seed: TunedSVC(random_state=seed),
+    "TunedSVC rbf": lambda d, seed: TunedSVC(kernel="rbf", random_state=seed),
     "grid SVC": lambda d, seed: GridSVC(),
     "GP": lambda d, seed: gaussian_process(np.sqrt(d)),
     "GP ARD": lambda d, seed: gaussian_process(np.full(d, np.sqrt(d))),
@@ -73,6 +92,9 @@ METHODS = {
     "forest": lambda d, seed: RandomForestClassifier(500, random_state=seed),
     "Optuna SVC": lambda d, seed: OptunaSVC(),
     "boosting": lambda d, seed: HistGradientBoostingClassifier(random_state=seed),
+    "CatBoost": lambda d, seed: catboost(seed),
+    "LightGBM": lambda d, seed: lightgbm(seed),
+    "EBM": lambda d, seed: ebm(seed),
 }
 
 
@@ -117,6 +139,8 @@ def run(options):
 
 def report():
     RESULTS.report(METHODS)
+    RESULTS.paired("TunedSVC", "TunedSVC rbf")
+    RESULTS.paired("TunedSVC", "TunedSVC rbf", "log_loss")
     RESULTS.paired("TunedSVC", "grid SVC")
     RESULTS.paired("TunedSVC", "grid SVC", "log_loss")
 

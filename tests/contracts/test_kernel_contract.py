@@ -11,7 +11,7 @@ import pytest
 
 from differences import differences
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import RBF, Constant, Kernel, Laplacian, Linear, Precomputed
+from marginwise.kernels import Blend, Constant, Kernel, Laplacian, Linear, Precomputed, RBF
 from periodic import Periodic
 
 N, D = 12, 3
@@ -42,7 +42,12 @@ SUMS = {
     "periodic + rbf + constant": Periodic(1.3, 2.5, SCALES) + RBF(1.7, SCALES) + Constant(0.3),
 }
 #: Kernels of three inputs; that of a given matrix has the numbers of its rows in the place of inputs.
-KERNELS = SINGLE | SUMS
+BLENDS = {
+    "blend": Blend(1.2, 0.2, 0.4, 0.5, 2.5, 1.5),
+    "blend per input": Blend(1.2, 0.2, 0.4, 0.5, 2.5, (0.5, 1.0, 2.0)),
+    "blend without steps": Blend(1.2, 0.2, 0.4, 0.0, 2.5, (0.5, 1.0, 2.0)),
+}
+KERNELS = SINGLE | SUMS | BLENDS
 EVERY = KERNELS | {"precomputed": Precomputed(MATRIX)}
 
 every = pytest.mark.parametrize("kernel", EVERY.values(), ids=EVERY)

@@ -75,13 +75,17 @@ def test_begins_where_it_should() -> None:
     assert same(start(start=[2, 3, 0.4, 5], isotropic=False), Hyperparameters(2, 3, 0.4, [5, 5, 5]))
 
 
-def test_keeps_the_start_s_C_where_only_the_product_with_the_kernel_counts() -> None:
+def test_keeps_C_at_one_where_only_the_product_with_the_kernel_counts() -> None:
     tuning = go(toys.Product(), start=[2, 3, 0.4, 1, 2, 3], restarts=1, random_state=0)
-    np.testing.assert_allclose(tuning.restarts[0].start.to_vector(), np.log([2, 3, 0.4, 1, 2, 3]))
-    first, second = ({record.hyperparameters.C for record in run.trace} for run in tuning.restarts)
-    np.testing.assert_allclose([*first], [2.0], rtol=1e-12)
-    np.testing.assert_allclose([*second], [tuning.restarts[1].start.C], rtol=1e-12)
+    np.testing.assert_allclose(tuning.restarts[0].start.to_vector(), np.log([1, 6, 0.8, 1, 2, 3]))
+    assert all(record.hyperparameters.C == 1.0 for run in tuning.restarts for record in run.trace)
     assert tuning.value == pytest.approx(0.0, abs=1e-4)
+
+
+def test_keeps_a_C_that_the_kernel_has_no_room_for() -> None:
+    """1000 times 1000 is beyond the bounds of k0, which the user never gave."""
+    tuning = go("span", start=(1000, 1000, 0.1, 1), isotropic=True, max_evaluations=3)
+    assert {round(record.hyperparameters.C, 6) for record in tuning.trace} == {1000.0}
 
 
 def test_a_prior_pulls_the_length_scales_together() -> None:

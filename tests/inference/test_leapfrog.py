@@ -7,8 +7,8 @@ import pytest
 
 from known_laws import few, target_of
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.sampling import leapfrog
 from marginwise.inference.sampling.leapfrog import Residual
-from marginwise.inference.sampling.run import leapfrog
 from marginwise.likelihoods import SLACKS, Slack
 
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)

@@ -49,7 +49,7 @@ def solution_cotangent(trained: DenseTrained, beta_bar: Array) -> SolutionCotang
     free, bound = solution.marginal, solution.bound
     ridge = trained.slack.ridge(trained.penalties)[free]
     block = principal_block(trained.support_gram, trained.marginal_in_support).copy()
-    block[np.diag_indices_from(block)] += ridge
+    block.reshape(-1)[:: len(block) + 1] += ridge  # the diagonal
     factor = factorise(block)
     if factor is None or factor.reciprocal_condition < _SINGULAR:
         return SolutionCotangent(np.zeros_like(beta), 0.0, _NO_DERIVATIVE)

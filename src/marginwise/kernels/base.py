@@ -201,6 +201,11 @@ class Kernel(ABC):
         )
 
     @property
+    def n_shared(self) -> int:
+        """The number of values of hyperparameters that each input may have its own of: the last ones of all values."""
+        return sum(map(len, self.groups))
+
+    @property
     def is_isotropic(self) -> bool:
         """Whether all inputs share what each could have its own of."""
         return all(len(group) == 1 for group in self.groups)

@@ -45,6 +45,10 @@ class Constant(Kernel):
     def offset(self) -> float:
         return self.koff
 
+    @property
+    def n_shared(self) -> int:
+        return 0
+
     def with_values(self, values: Array) -> Self:
         return type(self)(float(values[0]))
 

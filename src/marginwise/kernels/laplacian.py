@@ -50,6 +50,10 @@ class Laplacian(Kernel):
             Hyperparameter("lam", self.length_scales, SCALE_BOUNDS, (0.0, 3.0), _scale_law, per_input=True),
         )
 
+    @property
+    def n_shared(self) -> int:
+        return len(self.length_scales)
+
     def with_values(self, values: Array) -> Self:
         return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
 
@@ -73,7 +77,7 @@ class Laplacian(Kernel):
         scales = self.lengths(A.shape[1])
         W = G * K
         by_input = _weighted_distances(W, A / scales, np.ascontiguousarray((B / scales).T))
-        if self.is_isotropic:
+        if self.n_shared == 1:
             by_input = by_input.sum(keepdims=True)
         return np.concatenate([[W.sum()], by_input])
 

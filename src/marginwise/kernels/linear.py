@@ -47,6 +47,10 @@ class Linear(Kernel):
             Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), _scale_law, per_input=True),
         )
 
+    @property
+    def n_shared(self) -> int:
+        return len(self.relative_scales)
+
     def with_values(self, values: Array) -> Self:
         return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
 
@@ -76,7 +80,7 @@ class Linear(Kernel):
         return self.klin / n_inputs * np.exp(2.0 * (logs.mean() - logs))
 
     def _by_scales(self, q: Array) -> Array:
-        by_scale = np.zeros(1) if self.is_isotropic else 2.0 * (q.mean() - q)
+        by_scale = np.zeros(1) if self.n_shared == 1 else 2.0 * (q.mean() - q)
         return np.concatenate([[q.sum()], by_scale])
 
 

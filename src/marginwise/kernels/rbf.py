@@ -56,6 +56,10 @@ class RBF(Kernel):
             Hyperparameter("l", self.length_scales, LENGTH_SCALE_BOUNDS, (-1.0, 2.0), length_scale_law, per_input=True),
         )
 
+    @property
+    def n_shared(self) -> int:
+        return len(self.length_scales)
+
     def with_values(self, values: Array) -> Self:
         return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
 
@@ -84,7 +88,7 @@ class RBF(Kernel):
         centre = centre_of(B)
         a, b = self._scaled(A, centre), self._scaled(B, centre)
         by_input = W.sum(axis=1) @ a**2 + W.sum(axis=0) @ b**2 - 2.0 * np.einsum("ia,ia->a", a, W @ b)
-        if self.is_isotropic:
+        if self.n_shared == 1:
             by_input = by_input.sum(keepdims=True)
         return np.concatenate([[W.sum()], by_input])
 

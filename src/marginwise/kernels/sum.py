@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
 from marginwise.kernels.base import Hyperparameter, Kernel
 
@@ -69,7 +69,7 @@ class Sum(Kernel):
 
     def _shared_sizes(self, total: int) -> list[int]:
         """Return how many of so many values each term takes: as many as it has, or the same number for each input."""
-        present = [_n_shared(term) for term in self.terms]
+        present = [term.n_shared for term in self.terms]
         if total == sum(present):
             return present
         shared = [len(term.groups) for term in self.terms]
@@ -89,7 +89,7 @@ class Sum(Kernel):
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """All terms but the dearest are taken off the sum, which leaves that one without computing it again."""
-        dearest = max(range(len(self.terms)), key=lambda t: len(self.terms[t].groups))
+        dearest = max(range(len(self.terms)), key=lambda t: self.terms[t].n_shared)
         parts = {}
         for t, term in enumerate(self.terms):
             if t != dearest:
@@ -109,11 +109,6 @@ class Sum(Kernel):
 
     def _joined(self, parts: list[Array]) -> Array:
         """Return the entries that belong to the terms in the order of :attr:`hyperparameters`."""
-        alone = [part[: len(part) - _n_shared(term)] for term, part in zip(self.terms, parts, strict=True)]
-        shared = [part[len(part) - _n_shared(term) :] for term, part in zip(self.terms, parts, strict=True)]
+        alone = [part[: len(part) - term.n_shared] for term, part in zip(self.terms, parts, strict=True)]
+        shared = [part[len(part) - term.n_shared :] for term, part in zip(self.terms, parts, strict=True)]
         return np.concatenate([*alone, *shared])
-
-
-def _n_shared(kernel: Kernel) -> int:
-    groups: tuple[Indices, ...] = kernel.groups
-    return sum(map(len, groups))

@@ -11,7 +11,7 @@ import pytest
 
 from differences import differences
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import Blend, Constant, Kernel, Laplacian, Linear, Precomputed, RBF
+from marginwise.kernels import RBF, Blend, Constant, Kernel, Laplacian, Linear, Precomputed
 from periodic import Periodic
 
 N, D = 12, 3

@@ -85,6 +85,10 @@ class Blend(Kernel):
         shared = [replace(own[name], values=value, per_input=name == "l") for name, value in values.items()]
         return tuple(shared)
 
+    @property
+    def n_shared(self) -> int:
+        return len(self.length_scales)
+
     def with_values(self, values: Array) -> Self:
         names = [h.name for h in self.hyperparameters if not h.per_input]
         alone = dict(zip(names, values[: len(names)].tolist(), strict=True))

@@ -38,7 +38,7 @@ class Covariance(ABC):
 
 
 class RowCovariance(Covariance):
-    """One of which whole rows can be had: what the working-set solver of the SVM needs."""
+    """One that gives whole rows: what the working-set solver of the SVM needs."""
 
     @abstractmethod
     def combine(self, rows: Indices, coefficients: Array) -> tuple[Array, Array]:

@@ -42,7 +42,7 @@ class BinaryModel:
     svm_points : array of shape (m, d) or None
         The points that the SVM's latent function is a sum over, where these are not its support vectors.
     calibration : Calibration or None
-        What sets the log-odds of the posterior right, where examples are many. ``held_out`` is set right already.
+        What recalibrates the log-odds of the posterior, where examples are many. ``held_out`` is recalibrated already.
     """
 
     X: Array

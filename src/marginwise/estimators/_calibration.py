@@ -1,4 +1,4 @@
-"""Log-odds set right by the examples left out, where there are enough of them to tell.
+"""Log-odds recalibrated by the examples left out, where there are enough of them to tell.
 
 The likelihood of an SVM has one shape, whatever the noise of the data is like. With few examples that is a help; with
 many it shows: probabilities are a little off in places, and the leave-one-out probabilities say where. They are sorted
@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 from marginwise._arrays import Array
 
-#: Examples from which on log-odds are set right. With fewer the groups would say more about chance.
+#: Examples from which on log-odds are recalibrated. With fewer the groups would say more about chance.
 ENOUGH = 1500
 
 #: Number of groups.
@@ -40,12 +40,12 @@ class Calibration:
     corrected: Array
 
     def __call__(self, log_odds: Array) -> Array:
-        """Return the log-odds set right."""
+        """Return the recalibrated log-odds."""
         beyond = log_odds - np.clip(log_odds, self.odds[0], self.odds[-1])
         return np.interp(log_odds, self.odds, self.corrected) + beyond
 
     def of_probability(self, probability: Array) -> Array:
-        """Return probabilities set right."""
+        """Return recalibrated probabilities."""
         return expit(self(_log_odds(probability)))
 
 

@@ -30,7 +30,7 @@ from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.kernels import Kernel
+from marginwise.kernels import Blend, Kernel
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -105,7 +105,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     hyperparameters_ : Hyperparameters
         Of the component with the largest weight; ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for
         inputs as the model sees them (standardised). For another kernel than "rbf" a ``Model``, of which ``C_`` and
-        ``kernel_`` are the parts. For more than two classes these belong to the first class
+        ``kernel_`` are the parts (``k0_`` and ``koff_`` are there for "auto", too, 0 for a term that was dropped).
+        For more than two classes these belong to the first class
         against the rest; ``models_`` has all.
     feature_importances_ : array of shape (n_features,)
         How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
@@ -247,8 +248,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters
         self.C_, self.kernel_ = self.hyperparameters_.C, self.hyperparameters_.kernel
-        if isinstance(self.hyperparameters_, Hyperparameters):
-            self.k0_, self.koff_ = self.hyperparameters_.k0, self.hyperparameters_.koff
+        named = self.hyperparameters_ if isinstance(self.hyperparameters_, Hyperparameters) else self.kernel_
+        if isinstance(named, Hyperparameters | Blend):
+            self.k0_, self.koff_ = named.k0, named.koff
         self.length_scales_ = self.hyperparameters_.kernel.lengths(self.n_features_in_)
         relevance = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
         self.feature_importances_ = relevance / relevance.sum()

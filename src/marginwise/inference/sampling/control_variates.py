@@ -8,8 +8,8 @@ which g stands for θ - m, because the two would be equal were the posterior the
     Z_λ = -½ ⟨∂K/∂λ, (c∘g)θ̃ᵀ + E[v](K⁻¹g)ᵀ - K⁻¹Σ diag(c)⟩,      E Z_λ = 0:
 
 one product with Σ for each draw, and again a contraction with ∂K. For log koff, ∂K = koff 11ᵀ makes it a product of
-sums, had chain by chain. So are the virial, φ = θ, and φ = Σψ for some functions ψ_i(θ_i), which between them make up
-Z_λ of log k0 as well, where K meets K⁻¹.
+sums, computed chain by chain. So are the virial, φ = θ, and φ = Σψ for some functions ψ_i(θ_i), which between them make
+up Z_λ of log k0 as well, where K meets K⁻¹.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ With a reference N(m, Σ), the logarithm ln Z₀ of its normaliser and the remai
 which is climbed in steps, π_a ∝ N(θ; m, Σ) e^{-aR}, a: 0 → 1.
 
 Each rung is as far from the last as its samples, reweighted, still carry the next; between neighbours the ratio of
-normalisers is had by Bennett's acceptance ratio (Bennett 1976), the best there is from samples of both. A chain goes
-through all rungs by itself, so that chains are independent and resampling them gives the standard error.
+normalisers is estimated by Bennett's acceptance ratio (Bennett 1976), the best there is from samples of both. A chain
+goes through all rungs by itself, so that chains are independent and resampling them gives the standard error.
 """
 
 from __future__ import annotations

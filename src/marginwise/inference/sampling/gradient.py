@@ -5,7 +5,7 @@ With v_i = C_i y_i l_p'(y_iθ_i) and θ̃ = K⁻¹θ, the derivatives of ln Q(Y|
     log C:  C ∂ln κ/∂C Σ_i w_i - Σ_i C_i l_p(y_iθ_i)        (cgrad)
     log λ:  -½ vᵀ (∂K/∂log λ) θ̃                             (lgrad)
 
-For the offset koff, ∂K = koff 11ᵀ makes this a sum over examples, had for each draw by itself; and so it is for the
+For the offset koff, ∂K = koff 11ᵀ makes this a sum over examples, computed for each draw alone; and so it is for the
 amplitude k0 of all the rest, ∂K = K - koff 11ᵀ. For other hyperparameters it is the contraction of vθ̃ᵀ with ∂K, whose
 cost does not depend on the number of draws that vθ̃ᵀ is summed over; there the draws are summed in cells, of some
 neighbouring steps of some of the chains.
@@ -43,7 +43,7 @@ class GradientEstimate:
 
 @dataclass(frozen=True)
 class Chainwise:
-    """What is had draw by draw: the summands of log C, of the kernel without its offset, and of the offset if any.
+    """What is computed draw by draw: the summands of log C, of the kernel without its offset, and of the offset if any.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Chainwise:
     names : tuple of str
         What the summands belong to.
     places : tuple of (int, int)
-        Places among the kernel's hyperparameters, and among the summands, of those that are had so.
+        Places among the kernel's hyperparameters, and among the summands, of those that are computed so.
     """
 
     offset: float
@@ -61,7 +61,7 @@ class Chainwise:
 
     @classmethod
     def of(cls, kernel: Kernel) -> Chainwise:
-        """Return what can be had of this kernel."""
+        """Return what can be computed so for this kernel."""
         offsets = [t for t, term in enumerate(kernel.terms) if isinstance(term, Constant)]
         rest = [t for t, term in enumerate(kernel.terms) if not isinstance(term, Constant)]
         alone = np.cumsum([0, *(sum(not h.per_input for h in term.hyperparameters) for term in kernel.terms)])
@@ -137,7 +137,7 @@ class GradientRecorder:
 
     @property
     def terms(self) -> Array:
-        """The summands that are had draw by draw (log C without κ), shape (2 or 3, steps, chains)."""
+        """The summands that are computed draw by draw (log C without κ), shape (2 or 3, steps, chains)."""
         return np.stack(self._terms, axis=1)
 
     def estimate(self) -> GradientEstimate:

@@ -20,7 +20,7 @@ def measure(make, X, y, Z, z, seed):
     probability = model.predict_proba(Z)[:, 1]
     own = np.clip(np.where(z > 0, probability, 1 - probability), 1e-15, 1)
     return {
-        "error": 100 * np.mean(model.predict(Z) != z),
+        "error": 100 * np.mean(np.asarray(model.predict(Z)).astype(float) != z),  # some give labels back as strings
         "log_loss": -np.mean(np.log(own)),
         "calibration": calibration_error(probability, z > 0),
         "seconds": seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class Model:
         object.__setattr__(self, "C", positive("C", self.C))
         if not isinstance(self.kernel, Kernel):
             raise InvalidInputError("kernel", self.kernel, "a marginwise.kernels.Kernel")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]  # checks what a file holds
 
     @property
     def names(self) -> tuple[str, ...]:

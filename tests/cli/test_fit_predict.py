@@ -80,7 +80,7 @@ def test_json_is_alone_on_standard_output_and_is_the_model(run, folder: Path, tm
     result = json.loads(out)
     table = load_table(folder / "patients.csv", "ill", drop=["id"])
     model = TunedSVC(0.0, random_state=3).fit(table.X, table.y)
-    assert result["members"][0]["C"] == model.C_
+    assert result["members"][0]["hyperparameters"]["C"] == model.C_
     assert result["loo_error"] == model.loo_error_
     assert list(result["relevances"].values()) == model.feature_importances_.tolist()
     assert result["classes"] == {"no": int((table.y == "no").sum()), "yes": int((table.y == "yes").sum())}

@@ -50,7 +50,7 @@ def test_predictions_agree_with_each_other(fitted, pima, predictor):
 
 def test_svm_predictor_is_the_svm_with_these_hyperparameters(pima):
     model = TunedSVC(freedom=0, predictor="svm", standardize=False, random_state=0).fit(pima.X_train, pima.y_train)
-    svm = MarginSVC(model.C_, model.k0_, model.koff_, model.length_scales_).fit(pima.X_train, pima.y_train)
+    svm = MarginSVC(model.C_, kernel=model.kernel_).fit(pima.X_train, pima.y_train)
     np.testing.assert_allclose(model.decision_function(pima.X_test), svm.decision_function(pima.X_test), atol=1e-8)
 
 

@@ -20,7 +20,8 @@ RARE = TRAIN[1] == 1
 
 
 def fitted(rows=slice(None), weights=None, **options) -> TunedSVC:
-    return TunedSVC(random_state=0, **options).fit(TRAIN[0][rows], TRAIN[1][rows], weights)
+    # Its kernel is not the subject: that of the paper, which is the quickest.
+    return TunedSVC(kernel="rbf", random_state=0, **options).fit(TRAIN[0][rows], TRAIN[1][rows], weights)
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +97,9 @@ def test_the_svm_is_trained_with_the_weights():
     model = fitted(class_weight={0: 1, 1: 3}, freedom=0, predictor="svm", standardize=False)
     weights = np.where(RARE, 3.0, 1.0)
     h = model.hyperparameters_
-    svm = MarginSVC(h.C, h.k0, h.koff, h.length_scales).fit(*TRAIN, weights / weights.mean())
+    svm = MarginSVC(h.C, kernel=h.kernel).fit(*TRAIN, weights / weights.mean())
     assert_allclose(model.decision_function(NEW), svm.decision_function(NEW), atol=1e-6)
-    unweighted = MarginSVC(h.C, h.k0, h.koff, h.length_scales).fit(*TRAIN)
+    unweighted = MarginSVC(h.C, kernel=h.kernel).fit(*TRAIN)
     assert np.abs(model.decision_function(NEW) - unweighted.decision_function(NEW)).max() > 0.1
 
 

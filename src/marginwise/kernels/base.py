@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -167,6 +167,13 @@ class Kernel(ABC):
         if not isinstance(other, Kernel):
             return NotImplemented
         return Sum(*self.terms, *other.terms)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the kernel anew from its fields, which checks them: a file may hold anything."""
+        if is_dataclass(self):
+            self.__init__(**state)
+        else:
+            self.__dict__.update(state)
 
     # What follows from the hyperparameters
 

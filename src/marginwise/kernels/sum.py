@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,6 +34,9 @@ class Sum(Kernel):
         if not terms or not all(isinstance(term, Kernel) for term in terms):
             raise InvalidInputError("terms", terms, "one or more kernels")
         object.__setattr__(self, "_terms", tuple(part for term in terms for part in term.terms))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(*state["_terms"])  # type: ignore[misc]
 
     @property
     def terms(self) -> tuple[Kernel, ...]:

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 from marginwise._arrays import Array
 
-#: Examples from which on log-odds are set right. With fewer the groups would say more about chance.
+#: Chosen by ``benchmarks/scale.py``: examples from which on log-odds are set right. With fewer the groups would say more about chance.
 ENOUGH = 1500
 
 #: Number of groups.

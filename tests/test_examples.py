@@ -105,3 +105,14 @@ def test_large_numbers_take_no_memory(rng):
     assert most < 20e6
     np.testing.assert_array_equal(dealt.sum(axis=1), numbers)
     assert np.ptp(dealt.sum(axis=0)) <= 1
+
+
+def test_repetitions_that_chance_explains_are_believed_without_differing_labels():
+    """Three columns of zeros and ones repeat their eight inputs, whatever the labels; copies of numbers do not."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(101, 3)).astype(float)
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
+    assert as_problem(X, y).distinct.counted.sum() == 101
+    numbers = rng.normal(size=(50, 3))[np.r_[:50, :20, :7]]
+    copied = as_problem(numbers, np.where(numbers[:, 0] > 0, 1.0, -1.0)).distinct
+    np.testing.assert_array_equal(copied.counted, np.ones(50))

@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError, NotConvergedError, choose
-from marginwise.status import CONVERGED, Status
+from marginwise.status import CONVERGED, Code, Status
 
 FAILED = Status(False, "the iteration did not end; try a smaller C")
 
@@ -79,3 +79,13 @@ def test_the_warning_points_at_the_caller_of_the_library() -> None:
 def test_a_status_does_not_change() -> None:
     with pytest.raises(FrozenInstanceError):
         FAILED.ok = True  # type: ignore[misc]
+
+
+def test_a_status_has_a_code_that_says_how_a_method_ended() -> None:
+    assert Status(True, "fine").code is Code.CONVERGED
+    assert Status(False, "no").code is Code.FAILED
+    budget = Status(False, "used up", Code.BUDGET)
+    assert pickle.loads(pickle.dumps(budget)) == budget
+    old = object.__new__(Status)
+    old.__setstate__({"ok": False, "message": "from before there were codes"})
+    assert old.code is Code.FAILED

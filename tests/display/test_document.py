@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from marginwise.display import Cell, Document, Drawing, Facts, Notes, Section, Table
+from marginwise.display import Cell, Document, Drawing, Facts, Notes, PageTable, Section
 from marginwise.display.drawing import file_stem
 from marginwise.errors import InvalidInputError
 from page_checks import check_page, read
@@ -33,7 +33,8 @@ DOCUMENT = Document(
     [
         Section("First", ["A paragraph.", Facts([("3 of 4", "hold")]), Notes(["beware"])]),
         Section(
-            "Second", [Table("t", "A table", "A note.", ["a", "b"], [["x", Cell("1.0", 1.0)]], [{"a": "x"}]), Line(2)]
+            "Second",
+            [PageTable("t", "A table", "A note.", ["a", "b"], [["x", Cell("1.0", 1.0)]], [{"a": "x"}]), Line(2)],
         ),
     ],
 )

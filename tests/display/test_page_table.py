@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 
-from marginwise.display import Cell, Page, Table
+from marginwise.display import Cell, Page, PageTable
 
 
 def test_a_table_in_three_forms(tmp_path):
     rows = [["x|y", Cell("1.0", 1.0, detail="0.9"), None]]
-    table = Table("name", "Title", "Note.", ["a", "b", "c"], rows, [{"a": "x", "b": 1.25}])
+    table = PageTable("name", "Title", "Note.", ["a", "b", "c"], rows, [{"a": "x", "b": 1.25}])
     assert table.markdown().splitlines()[2:5] == ["| a | b | c |", "| --- | ---: | --- |", "| x\\|y | 1.0<br>0.9 | — |"]
     with table.write_csv(tmp_path).open(newline="") as file:
         assert list(csv.DictReader(file)) == [{"a": "x", "b": "1.25"}]

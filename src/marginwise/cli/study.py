@@ -14,7 +14,7 @@ from marginwise.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from marginwise.criteria import Criterion
-    from marginwise.study import Method, Plan, Summary
+    from marginwise.study import Method, Plan, RunSummary
 
 DEFAULT_STORE = "sqlite:///study.sqlite"
 
@@ -197,7 +197,7 @@ def _module(specification: str, place: str) -> Any:
         ) from None
 
 
-def _told(summary: Summary, store: str) -> str:
+def _told(summary: RunSummary, store: str) -> str:
     lines = [
         f"{summary.done} of {summary.total} trials are in {store}; {summary.run} were run in {summary.seconds:.0f} s"
     ]

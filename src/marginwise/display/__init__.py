@@ -1,11 +1,11 @@
 """What people look at: pictures of models, and reports of text, tables and figures as one page without a network."""
 
-from marginwise.display.document import Document, Facts, Notes, Part, Section
+from marginwise.display.document import Document, Facts, Notes, PagePart, Section
 from marginwise.display.drawing import FORMATS, Drawing
 from marginwise.display.page import NOTHING, Cell, Page, Value
 from marginwise.display.style import INK, MUTED, SERIES, figure_style
 from marginwise.display.svg import as_svg
-from marginwise.display.table import Table
+from marginwise.display.table import PageTable
 
 __all__ = [
     "FORMATS",
@@ -19,9 +19,9 @@ __all__ = [
     "Facts",
     "Notes",
     "Page",
-    "Part",
+    "PagePart",
+    "PageTable",
     "Section",
-    "Table",
     "Value",
     "as_svg",
     "figure_style",

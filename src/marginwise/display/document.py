@@ -11,7 +11,7 @@ from marginwise.display.drawing import FORMATS
 from marginwise.display.page import Page
 
 
-class Part(Protocol):
+class PagePart(Protocol):
     """Something that a report shows: on a page, as Markdown, and, if it has any, as files of its own."""
 
     def add_to(self, page: Page) -> None:
@@ -81,9 +81,9 @@ class Section:
     """A heading and what is below it; a string is a paragraph."""
 
     title: str
-    parts: list[Part | str] = field(default_factory=list)
+    parts: list[PagePart | str] = field(default_factory=list)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[PagePart]:
         return (Text(part) if isinstance(part, str) else part for part in self.parts)
 
 

@@ -11,7 +11,7 @@ from marginwise.display.page import Cell, Page, Value, as_cell
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table to be shown, and the same numbers as plain records.
 
     Attributes

@@ -16,7 +16,8 @@ from scipy.special import expit, logit
 
 from marginwise._arrays import Array
 
-#: Examples from which on log-odds are recalibrated. With fewer the groups would say more about chance.
+#: Examples from which on log-odds are recalibrated: with fewer the groups would say more about chance
+#: (``benchmarks/scale.py``).
 ENOUGH = 1500
 
 #: Number of groups.

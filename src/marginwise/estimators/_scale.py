@@ -17,6 +17,8 @@ from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 
+# The numbers here were chosen by ``benchmarks/scale.py``.
+
 #: Rows up to which "auto" keeps the exact Gram matrix. Beyond, its cubed time is what counts; just
 #: above, low rank is not faster yet.
 EXACT_ROWS = 1500

@@ -7,7 +7,7 @@ from marginwise.study.data import BenchmarkSource, Source, TableSource, benchmar
 from marginwise.study.judge import Judge
 from marginwise.study.plan import Effort, Method, Plan, Trial
 from marginwise.study.record import Outcome, TrialRow
-from marginwise.study.runner import Summary, run_study
+from marginwise.study.runner import RunSummary, run_study
 from marginwise.study.searches import Newton, Walk, search_on
 from marginwise.study.store import Store, open_store
 
@@ -19,9 +19,9 @@ __all__ = [
     "Newton",
     "Outcome",
     "Plan",
+    "RunSummary",
     "Source",
     "Store",
-    "Summary",
     "TableSource",
     "Trial",
     "TrialRow",

@@ -84,7 +84,7 @@ class Lines(Progress):
         return f"{done} of {self._total} trials{failed}, {in_work} in work, {left} left"
 
 
-class Bar(Lines):
+class TrialBar(Lines):
     """A bar of rich."""
 
     def __init__(self, bar: Any, total: int, rows: Sequence[TrialRow]) -> None:
@@ -119,7 +119,7 @@ def show_progress(show: bool | None, trials: Sequence[Trial], rows: Sequence[Tri
         return
     columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with RichProgress(*columns, console=Console(stderr=True)) as bar:
-        yield Bar(bar, len(trials), known)
+        yield TrialBar(bar, len(trials), known)
 
 
 def _clock(seconds: float | None) -> str:

@@ -20,7 +20,7 @@ from marginwise.study.plan import Plan, Trial
 from marginwise.study.progress import Progress, show_progress
 from marginwise.study.record import TrialRow
 from marginwise.study.store import LEASE, Store, open_store
-from marginwise.study.trial import Task, differences, digest, without_places
+from marginwise.study.trial import TrialTask, differences, digest, without_places
 from marginwise.study.workers import Workers, start_workers
 
 #: A trial whose worker was killed so often is a failure.
@@ -31,7 +31,7 @@ _POLL = 0.5
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """What became of a study.
 
     Attributes
@@ -69,7 +69,7 @@ def run_study(
     scheduler: str | None = None,
     progress: bool | None = None,
     redo: bool = False,
-) -> Summary:
+) -> RunSummary:
     """Run all trials of the plan that the store has no row of; failed ones are tried again.
 
     It may be killed at any moment and called again, and several processes may call it with the same store: each
@@ -154,8 +154,8 @@ class _Run:
         now = self.settings.get((dataset, method), {**before, **shared})
         return "; ".join(differences(without_places(before), without_places(now)))
 
-    def _task(self, trial: Trial) -> Task:
-        return Task(trial, self.plan.methods[trial.method], self.plan.datasets[trial.dataset], self.plan.effort)
+    def _task(self, trial: Trial) -> TrialTask:
+        return TrialTask(trial, self.plan.methods[trial.method], self.plan.datasets[trial.dataset], self.plan.effort)
 
     def go(self, workers: Workers, progress: Progress) -> None:
         """Keep the workers busy until every trial is settled, here or in another process on the same store."""
@@ -188,11 +188,11 @@ class _Run:
         settled = self.store.settled(self.begun)
         return [trial for trial in self.trials if trial not in settled]
 
-    def summary(self) -> Summary:
+    def summary(self) -> RunSummary:
         """Return what became of it."""
         mine = set(self.trials)
         rows = [row for row in self.store.rows() if row.trial in mine]
-        return Summary(
+        return RunSummary(
             total=len(self.trials),
             done=sum(row.status == "done" for row in rows),
             run=self.finished,

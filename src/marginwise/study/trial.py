@@ -26,7 +26,7 @@ _LIBRARY = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
-class Task:
+class TrialTask:
     """A trial with everything that its row follows from; it can be sent to any worker."""
 
     trial: Trial

@@ -18,7 +18,8 @@ from marginwise.svm.cholesky import append, remove, solve_in_place
 from marginwise.svm.coordinate import Programme, add_row, descend, largest_violation
 
 #: Change of a margin (whose natural size is 1) below which coordinate descent hands over to Newton. A coarser value
-#: leaves too many coordinates on the wrong side; a finer one costs more than the factorisation that it saves.
+#: leaves too many coordinates on the wrong side; a finer one costs more than the factorisation that it saves
+#: (``benchmarks/solver.py``).
 COARSE = 0.1
 
 #: Rounds of descent and Newton. Ordinary problems need 2 to 10, nearly singular ones up to 100.

@@ -22,7 +22,7 @@ from marginwise.study.judge import TRACE_ROWS, Judge, thinned
 from marginwise.study.paper import METHODS, paper_plan, quick_plan
 from marginwise.study.paper.methods import PAPER_TRIALS
 from marginwise.study.paper.methods.previous import FREE_OFFSET
-from marginwise.study.trial import Task
+from marginwise.study.trial import TrialTask
 from marginwise.svm import solve
 from marginwise.tuning import tune
 from toy_study import SMALL
@@ -34,7 +34,7 @@ _SCALES = ("l1", "l2", "l3", "l4", "l5")
 
 
 def task(method, number=0, dataset="crabs", effort=SMALL):
-    return Task(Trial(dataset, method, number), METHODS[method], BenchmarkSource(dataset), effort)
+    return TrialTask(Trial(dataset, method, number), METHODS[method], BenchmarkSource(dataset), effort)
 
 
 def found(method, number=0, data=None, effort=SMALL):

@@ -10,7 +10,7 @@ from marginwise.display import Drawing
 from marginwise.errors import InvalidInputError
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.figures import Histograms, Scans, Spread, methods, typical
-from marginwise.study.paper.figures.paths import AscentAmplitudes, AscentScales, Walk
+from marginwise.study.paper.figures.paths import AscentAmplitudes, AscentScales, WalkPath
 from marginwise.study.paper.optima import Scan
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store, trace_of
@@ -53,7 +53,7 @@ def test_methods_show_ours_and_theirs(trials):
 def test_paths_show_the_columns_of_the_trace(trials):
     row = trials.done("twonorm", "le1-walk")[0]
     trace = trace_of(row)
-    walk = _drawn(Walk(row, trace)).axes
+    walk = _drawn(WalkPath(row, trace)).axes
     assert len(walk) == 7
     np.testing.assert_allclose(walk[0].lines[0].get_ydata(), trace["C"])
     assert len(walk[3].lines) == 5  # of 20 length scales
@@ -71,7 +71,7 @@ def test_paths_do_without_what_was_not_recorded(trials):
     row = trials.done("crabs", "gacv-walk")[0]
     trace = {name: column for name, column in trace_of(row).items() if name not in ("test_error", "gacv")}
     trace = {name: column for name, column in trace.items() if not name.startswith("g_")}
-    for kind in (Walk, AscentScales, AscentAmplitudes):
+    for kind in (WalkPath, AscentScales, AscentAmplitudes):
         assert "was not recorded" in kind(row, trace).alt
         _drawn(kind(row, trace))
 

@@ -20,6 +20,7 @@ from marginwise.status import CONVERGED, Status
 #: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.
 TOLERANCE = 1e-7
 
+#: These, and those of the moves, were chosen by ``benchmarks/expectation_propagation.py``.
 #: Residuals at which Newton's method is tried where nothing else helps, and at which a start is worse than none.
 _NEAR, _FAR = 0.2, 5.0
 

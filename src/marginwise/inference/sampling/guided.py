@@ -25,6 +25,8 @@ from marginwise.inference.sampling.leapfrog import Residual
 from marginwise.inference.sampling.reference import GaussianReference
 from marginwise.inference.sampling.sampler import Draws, Info, Sampler, Target, metropolis
 
+# Settings were compared by ``benchmarks/samplers.py``.
+
 #: Mean time of a trajectory: a little under a quarter turn (π/2), at which a Gaussian would forget its start.
 _TRAJECTORY = 1.2
 #: Trajectories last between 0.6 and 1.4 of it, so that no period of the motion is met for ever.

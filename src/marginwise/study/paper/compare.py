@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.methods import METHODS
-from marginwise.study.paper.numbers import Column
+from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.report.summary import Sample, Trials, counted_error
 
 
@@ -22,9 +22,9 @@ def all_methods(trials: Trials) -> tuple[str, ...]:
     return (*METHODS, *(name for name in trials.methods if name not in METHODS))
 
 
-def with_own(columns: Sequence[Column], trials: Trials) -> tuple[Column, ...]:
+def with_own(columns: Sequence[PaperColumn], trials: Trials) -> tuple[PaperColumn, ...]:
     """Return columns of the paper's tables, then one for each method that its study does not have."""
-    return (*columns, *(Column(name, name) for name in all_methods(trials)[len(METHODS) :]))
+    return (*columns, *(PaperColumn(name, name) for name in all_methods(trials)[len(METHODS) :]))
 
 
 def n_test(trials: Trials, dataset: str) -> int:
@@ -41,7 +41,7 @@ class Comparison:
     """
 
     dataset: str
-    column: Column
+    column: PaperColumn
     published: float | None
     published_sd: float | None
     ours: Sample
@@ -98,7 +98,7 @@ def compare_previous(trials: Trials) -> list[Comparison]:
 
 def _compare_single(
     trials: Trials,
-    columns: Sequence[Column],
+    columns: Sequence[PaperColumn],
     errors: Mapping[str, Sequence[float | None]],
     pick: Callable[[Sample], float | None],
 ) -> list[Comparison]:
@@ -113,13 +113,13 @@ def _compare_single(
     return cells
 
 
-def _sample(trials: Trials, dataset: str, column: Column) -> Sample:
+def _sample(trials: Trials, dataset: str, column: PaperColumn) -> Sample:
     """Return the errors, in %, that a column is about."""
     return trials.sample(dataset, column.method, column.field)
 
 
 def _of_single_errors(
-    trials: Trials, dataset: str, column: Column, published: float | None, ours: Sample, value: float | None
+    trials: Trials, dataset: str, column: PaperColumn, published: float | None, ours: Sample, value: float | None
 ) -> Comparison:
     error = None
     if value is not None and published is not None:

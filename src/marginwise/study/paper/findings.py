@@ -11,7 +11,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.numbers import Column
+from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import Scan, scan_optima
 from marginwise.study.record import Trace
 from marginwise.study.report.data import StudyData
@@ -37,7 +37,7 @@ class Findings:
     scans: Sequence[Scan] = ()
     sizes: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)  # inputs, training, test of other data sets
 
-    def sample(self, dataset: str, column: Column) -> Sample:
+    def sample(self, dataset: str, column: PaperColumn) -> Sample:
         """Return errors in %; at least one."""
         return self.field(dataset, column.method, column.field)
 
@@ -48,13 +48,13 @@ class Findings:
             raise NoTrialsError(f"no {method} on {paper.label(dataset)}")
         return found
 
-    def mean(self, dataset: str, column: Column) -> float:
+    def mean(self, dataset: str, column: PaperColumn) -> float:
         """Return the mean error in %."""
         mean = self.sample(dataset, column).mean
         assert mean is not None
         return mean
 
-    def sd(self, dataset: str, column: Column) -> float:
+    def sd(self, dataset: str, column: PaperColumn) -> float:
         """Return the standard deviation of the errors in %."""
         sd = self.sample(dataset, column).sd
         if sd is None:

@@ -16,7 +16,7 @@ DATASETS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class PaperColumn:
     """A column of the paper's tables, and which of our trials it is compared with.
 
     ``method`` is the method's name in the study, ``field`` the error of a trial that the column is about.
@@ -29,28 +29,28 @@ class Column:
 
 #: Columns of tables tab:results and tab:bestresults. ES is the least test error along the ascent (section overfitting).
 COLUMNS = (
-    Column("LE1", "le1-walk"),
-    Column("LE2", "le2-walk"),
-    Column("GACV", "gacv-walk"),
-    Column("Span", "span-walk"),
-    Column("Evid grad", "evidence-ascent"),
-    Column("ES", "evidence-ascent", "oracle_error"),
+    PaperColumn("LE1", "le1-walk"),
+    PaperColumn("LE2", "le2-walk"),
+    PaperColumn("GACV", "gacv-walk"),
+    PaperColumn("Span", "span-walk"),
+    PaperColumn("Evid grad", "evidence-ascent"),
+    PaperColumn("ES", "evidence-ascent", "oracle_error"),
 )
 
 #: Columns of table tab:prevresults.
 PREVIOUS_COLUMNS = (
-    Column("GP Var", "gp-variational"),
-    Column("SVM Var", "svm-variational"),
-    Column("SVM CV", "svm-cv"),
-    Column("GP Lap", "gp-laplace"),
-    Column("GP MF", "gp-mean-field"),
+    PaperColumn("GP Var", "gp-variational"),
+    PaperColumn("SVM Var", "svm-variational"),
+    PaperColumn("SVM CV", "svm-cv"),
+    PaperColumn("GP Lap", "gp-laplace"),
+    PaperColumn("GP MF", "gp-mean-field"),
 )
 
 #: The four "simple" criteria.
 SIMPLE = COLUMNS[:4]
 EVIDENCE, EARLY = COLUMNS[4], COLUMNS[5]
 
-#: Table tab:data: inputs, training points, test points.
+#: PageTable tab:data: inputs, training points, test points.
 SIZES: Mapping[str, tuple[int, int, int]] = {
     "crabs": (5, 80, 120),
     "pima": (7, 200, 332),
@@ -59,7 +59,7 @@ SIZES: Mapping[str, tuple[int, int, int]] = {
     "ringnorm": (20, 300, 7100),
 }
 
-#: Table tab:time: CPU seconds of one step of an optimisation; the first column is one training of the SVM.
+#: PageTable tab:time: CPU seconds of one step of an optimisation; the first column is one training of the SVM.
 TIME_COLUMNS = ("SVM", "LE1", "LE2", "GACV", "Span", "Evid grad")
 SECONDS: Mapping[str, tuple[float, ...]] = {
     "crabs": (0.81, 3, 5, 4, 6, 137),
@@ -69,7 +69,7 @@ SECONDS: Mapping[str, tuple[float, ...]] = {
     "ringnorm": (3.7, 58, 71, 68, 216, 10665),
 }
 
-#: Table tab:results: test error in %, mean and standard deviation over the trials, in the order of COLUMNS.
+#: PageTable tab:results: test error in %, mean and standard deviation over the trials, in the order of COLUMNS.
 ERRORS: Mapping[str, tuple[tuple[float, float], ...]] = {
     "crabs": ((10.7, 2.1), (10.5, 1.3), (13.0, 1.8), (6.0, 1.8), (9.2, 1.5), (5.5, 1.3)),
     "pima": ((30.3, 2.0), (33.5, 2.2), (23.2, 2.7), (21.0, 1.1), (20.8, 1.5), (19.7, 1.5)),
@@ -78,7 +78,7 @@ ERRORS: Mapping[str, tuple[tuple[float, float], ...]] = {
     "ringnorm": ((4.7, 1.6), (2.5, 5.3), (3.3, 1.3), (3.5, 1.3), (3.2, 0.6), (3.2, 0.6)),
 }
 
-#: Table tab:bestresults: test error in % of the best trial, in the order of COLUMNS.
+#: PageTable tab:bestresults: test error in % of the best trial, in the order of COLUMNS.
 BEST: Mapping[str, tuple[float, ...]] = {
     "crabs": (5.9, 9.2, 10.9, 3.4, 5.0, 3.4),
     "pima": (27.8, 28.4, 20.2, 19.0, 19.3, 18.4),
@@ -87,7 +87,7 @@ BEST: Mapping[str, tuple[float, ...]] = {
     "twonorm": (2.9, 3.1, 3.4, 3.5, 3.4, 3.0),
 }
 
-#: Table tab:prevresults: test error in %, in the order of PREVIOUS_COLUMNS; None where the paper has a dash.
+#: PageTable tab:prevresults: test error in %, in the order of PREVIOUS_COLUMNS; None where the paper has a dash.
 PREVIOUS: Mapping[str, tuple[float | None, ...]] = {
     "crabs": (2.5, 3.3, 3.3, 3.3, 1.7),
     "pima": (19.9, 20.5, 20.2, 20.2, 19.0),

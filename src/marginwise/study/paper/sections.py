@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from marginwise.display import Cell, Drawing, Facts, Notes, Part, Section, Table, Value
+from marginwise.display import Cell, Drawing, Facts, Notes, PagePart, PageTable, Section, Value
 from marginwise.display.table import minus
 from marginwise.study.paper import figures, tables
 from marginwise.study.paper import numbers as paper
@@ -107,7 +107,7 @@ def claims(findings: Findings) -> Section:
         )
     header = ["No.", "The paper says", "and it", "by these numbers"]
     note = "Every verdict is computed, by the rule below its numbers."
-    table = Table("claims", "What the paper says, and whether it holds", note, header, rows, records)
+    table = PageTable("claims", "What the paper says, and whether it holds", note, header, rows, records)
     return Section("The paper's claims", [table])
 
 
@@ -120,7 +120,7 @@ def errors(trials: Trials, reasons: dict[tuple[str, str], str] | None = None) ->
     return section
 
 
-def misses(trials: Trials, reasons: dict[tuple[str, str], str]) -> Table | str:
+def misses(trials: Trials, reasons: dict[tuple[str, str], str]) -> PageTable | str:
     """List the cells that are not within one of the paper's standard deviations, with what is known about them."""
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
@@ -136,7 +136,7 @@ def misses(trials: Trials, reasons: dict[tuple[str, str], str]) -> Table | str:
         return "Every mean that there is lies within one of the paper's standard deviations."
     header = ["Cell", "ours − theirs, in their sd", "what the trials show"]
     note = "Sorted as the paper's table; click on a column to sort by it."
-    return Table("misses", "Means not within one standard deviation", note, header, rows, records)
+    return PageTable("misses", "Means not within one standard deviation", note, header, rows, records)
 
 
 def _known(trials: Trials, cell: Comparison) -> str:
@@ -193,7 +193,7 @@ def optima(findings: Findings) -> Section:
 def histograms(trials: Trials) -> Section:
     """Show how errors are spread over trials."""
     found = [figures.Histograms.compute(trials, dataset) for dataset in all_datasets(trials)]
-    parts: list[Part | str] = [drawing for drawing in found if drawing is not None]
+    parts: list[PagePart | str] = [drawing for drawing in found if drawing is not None]
     return Section("Spread of the errors", parts or ["No trial of the paper's methods is finished yet."])
 
 
@@ -229,7 +229,7 @@ def _published(trials: Trials) -> list[Comparison]:
     return [cell for cell in compare_means(trials) if cell.published is not None]
 
 
-def _empty_cells(trials: Trials) -> list[tuple[str, paper.Column]]:
+def _empty_cells(trials: Trials) -> list[tuple[str, paper.PaperColumn]]:
     return [(cell.dataset, cell.column) for cell in _published(trials) if not cell.ours.n]
 
 

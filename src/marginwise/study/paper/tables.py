@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from marginwise.datasets import load_benchmark
-from marginwise.display import NOTHING, Cell, Table, Value
+from marginwise.display import NOTHING, Cell, PageTable, Value
 from marginwise.display.table import minus, signed
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import (
@@ -16,7 +16,7 @@ from marginwise.study.paper.compare import (
     compare_previous,
     with_own,
 )
-from marginwise.study.paper.numbers import Column
+from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import SCANNED, Scan
 from marginwise.study.report.summary import Trials
 from marginwise.study.report.tables import spread
@@ -30,7 +30,7 @@ _COUNTED = (
 )
 
 
-def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> Table:
+def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> PageTable:
     """Return table tab:data beside the sets that the library has, and the sizes of ``own`` sets."""
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
@@ -43,14 +43,19 @@ def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> Table:
         for what, (value, published) in zip(("inputs", "training", "test"), pairs, strict=True):
             records.append({"dataset": dataset, "what": what, "published": published, "ours": value})
     header = ["Data set", "inputs", "paper", "training", "paper", "test", "paper"]
-    return Table(
-        "table1-data", "Table 1. Data sets", "Sizes of the library's sets beside the paper's.", header, rows, records
+    return PageTable(
+        "table1-data",
+        "Table 1. Data sets",
+        "Sizes of the library's sets beside the paper's.",
+        header,
+        rows,
+        records,
     )
 
 
-def times(trials: Trials) -> Table:
+def times(trials: Trials) -> PageTable:
     """Return table tab:time beside our seconds of an evaluation."""
-    columns = [Column(_SVM, _SVM), *with_own(paper.COLUMNS[:5], trials)]
+    columns = [PaperColumn(_SVM, _SVM), *with_own(paper.COLUMNS[:5], trials)]
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for dataset, label in all_datasets(trials).items():
@@ -70,10 +75,10 @@ def times(trials: Trials) -> Table:
         "each evaluation of the criterion; the paper's is from a Hewlett-Packard V-Class. SVM: one training."
     )
     header = ["Data set", *(column.label for column in columns)]
-    return Table("table2-times", "Table 2. Time of an optimisation step", note, header, rows, records)
+    return PageTable("table2-times", "Table 2. Time of an optimisation step", note, header, rows, records)
 
 
-def means(trials: Trials) -> Table:
+def means(trials: Trials) -> PageTable:
     """Return table tab:results, each cell beside ours, and the honest early stopping that the paper proposes."""
     compared = compare_means(trials)
     rows: list[list[Value]] = []
@@ -90,10 +95,10 @@ def means(trials: Trials) -> Table:
         "the paper. Green: our mean is within one of their standard deviations; red: not within two."
     )
     title = "Table 3. Test error"
-    return Table("table3-errors-wide", title, note, ["Data set", *header], rows, _comparison_records(compared))
+    return PageTable("table3-errors-wide", title, note, ["Data set", *header], rows, _comparison_records(compared))
 
 
-def cells(trials: Trials) -> Table:
+def cells(trials: Trials) -> PageTable:
     """Return the cells of table tab:results one by one, and those beside it that have trials."""
     compared = [cell for cell in compare_means(trials) if cell.published is not None or cell.ours.n]
     rows: list[list[Value]] = []
@@ -114,10 +119,10 @@ def cells(trials: Trials) -> Table:
         "Test error in %. The difference is ours − theirs, and its standard error √(s²/n + s′²/n′) with both standard "
         "deviations and numbers of trials."
     )
-    return Table("table3-errors", "Table 3, cell by cell", note, header, rows, _comparison_records(compared))
+    return PageTable("table3-errors", "Table 3, cell by cell", note, header, rows, _comparison_records(compared))
 
 
-def best(trials: Trials) -> Table:
+def best(trials: Trials) -> PageTable:
     """Return table tab:bestresults."""
     compared = compare_best(trials)
     note = (
@@ -127,7 +132,7 @@ def best(trials: Trials) -> Table:
     return _single("table4-best", "Table 4. Best single trial", note, trials, paper.COLUMNS, compared)
 
 
-def previous(trials: Trials) -> Table:
+def previous(trials: Trials) -> PageTable:
     """Return table tab:prevresults, the methods of previous work run again."""
     compared = compare_previous(trials)
     note = (
@@ -138,7 +143,7 @@ def previous(trials: Trials) -> Table:
     return _single("table5-previous", title, note, trials, paper.PREVIOUS_COLUMNS, compared)
 
 
-def barriers(scans: Sequence[Scan]) -> Table:
+def barriers(scans: Sequence[Scan]) -> PageTable:
     """Return how many pairs of ends are separate optima, by data set and criterion."""
     rows: list[list[Value]] = []
     for dataset in dict.fromkeys([*paper.DATASETS, *(scan.dataset for scan in scans)]):
@@ -153,7 +158,7 @@ def barriers(scans: Sequence[Scan]) -> Table:
     note = "Pairs of ends between which the criterion is worse than at either; below, by how much at most."
     header = ["Data set", *(column.label for column in SCANNED)]
     records = [scan.record() for scan in scans]
-    return Table("scans", "Pairs of ends that are separate optima", note, header, rows, records)
+    return PageTable("scans", "Pairs of ends that are separate optima", note, header, rows, records)
 
 
 def misses(trials: Trials, multiple: float) -> list[Comparison]:
@@ -162,8 +167,8 @@ def misses(trials: Trials, multiple: float) -> list[Comparison]:
 
 
 def _single(
-    name: str, title: str, note: str, trials: Trials, columns: Iterable[Column], compared: list[Comparison]
-) -> Table:
+    name: str, title: str, note: str, trials: Trials, columns: Iterable[PaperColumn], compared: list[Comparison]
+) -> PageTable:
     """Return a table of single errors; a dash where the paper has one."""
     found = {(cell.dataset, cell.column): cell for cell in compared}
     shown = with_own(tuple(columns), trials)
@@ -172,7 +177,7 @@ def _single(
         for dataset, label in all_datasets(trials).items()
     ]
     header = ["Data set", *(column.label for column in shown)]
-    return Table(name, title, note, header, rows, _comparison_records(compared))
+    return PageTable(name, title, note, header, rows, _comparison_records(compared))
 
 
 def _single_cell(cell: Comparison | None) -> Value:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from marginwise.display import NOTHING, Cell, Table, Value
+from marginwise.display import NOTHING, Cell, PageTable, Value
 from marginwise.study.record import Shown, shown_columns
 from marginwise.study.report.summary import Sample, Trials
 
 
-def methods(trials: Trials, datasets: Mapping[str, str], order: Iterable[str]) -> list[Table]:
+def methods(trials: Trials, datasets: Mapping[str, str], order: Iterable[str]) -> list[PageTable]:
     """Return a table of methods × data sets for each column that says how it is shown; none without any number.
 
     ``datasets`` has the names that are shown, ``order`` the names of the methods.
@@ -19,7 +19,7 @@ def methods(trials: Trials, datasets: Mapping[str, str], order: Iterable[str]) -
     return [table for table in found if table.rows]
 
 
-def _methods(trials: Trials, datasets: Mapping[str, str], order: list[str], column: str, shown: Shown) -> Table:
+def _methods(trials: Trials, datasets: Mapping[str, str], order: list[str], column: str, shown: Shown) -> PageTable:
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for method in order:
@@ -30,20 +30,22 @@ def _methods(trials: Trials, datasets: Mapping[str, str], order: list[str], colu
                 numbers = {"mean": sample.mean, "sd": sample.sd, "best": sample.best, "trials": sample.n}
                 records.append({"dataset": dataset, "method": method, **numbers})
     name = f"methods-{column.replace('_', '-')}"
-    return Table(name, f"All methods: {shown.title}", shown.note, ["Method", *datasets.values()], rows, records)
+    return PageTable(name, f"All methods: {shown.title}", shown.note, ["Method", *datasets.values()], rows, records)
 
 
-def sizes(found: Mapping[str, tuple[int, int, int]]) -> Table:
+def sizes(found: Mapping[str, tuple[int, int, int]]) -> PageTable:
     """Return the data sets with their numbers of inputs, training and test rows."""
     parts = ("inputs", "training", "test")
     records: list[dict[str, object]] = [
         {"dataset": dataset, **dict(zip(parts, size, strict=True))} for dataset, size in found.items()
     ]
     rows: list[list[Value]] = [[dataset, *size] for dataset, size in found.items()]
-    return Table("data", "Data sets", "Inputs, and rows for training and testing.", ["Data set", *parts], rows, records)
+    return PageTable(
+        "data", "Data sets", "Inputs, and rows for training and testing.", ["Data set", *parts], rows, records
+    )
 
 
-def failures(trials: Trials) -> Table:
+def failures(trials: Trials) -> PageTable:
     """Return the trials that failed, and why."""
     rows = [[f"{row.dataset}/{row.method}/{row.number}", row.error_name, row.message] for row in trials.failed]
     records: list[dict[str, object]] = [
@@ -51,7 +53,7 @@ def failures(trials: Trials) -> Table:
         for r in trials.failed
     ]
     header, note = ["Trial", "error", "message"], "They are tried again by the next run."
-    return Table("failures", "Trials that failed", note, header, rows, records)
+    return PageTable("failures", "Trials that failed", note, header, rows, records)
 
 
 def spread(sample: Sample, digits: int = 0) -> str:

@@ -10,7 +10,7 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.claims.claim import Claim, Judgement, listed, per_dataset, verdict
 from marginwise.study.paper.compare import n_test
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, SIMPLE, Column
+from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, SIMPLE, PaperColumn
 from marginwise.study.report.summary import counted_error
 
 _LE1, _LE2, _GACV, _SPAN = SIMPLE
@@ -25,7 +25,7 @@ _RISE = 0.1
 _SAME = 2.0
 
 
-def _against_simple(ours: Callable[[str, Column], float]) -> tuple[int, list[str]]:
+def _against_simple(ours: Callable[[str, PaperColumn], float]) -> tuple[int, list[str]]:
     """Return of how many of the 20 pairs (data set, simple criterion) the evidence has less, and the others."""
     lost = []
     for dataset, label in DATASETS.items():
@@ -50,7 +50,7 @@ def _less_variable(findings: Findings) -> Judgement:
     return _less("Smaller", findings.sd, 1)
 
 
-def _less(word: str, ours: Callable[[str, Column], float], part: int) -> Judgement:
+def _less(word: str, ours: Callable[[str, PaperColumn], float], part: int) -> Judgement:
     count, lost = _against_simple(ours)
     theirs = _published_pairs(part)
     return Judgement(

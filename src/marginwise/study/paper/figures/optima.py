@@ -12,7 +12,7 @@ from marginwise.display import INK, MUTED, SERIES, Drawing
 from marginwise.display.drawing import file_stem
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import with_own
-from marginwise.study.paper.numbers import Column
+from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import SCANNED, Scan
 from marginwise.study.report.summary import Trials
 
@@ -59,7 +59,7 @@ class Scans(Drawing):
             axes.set_title(column.label)
         figure.supxlabel("position between the two ends", fontsize=9)
 
-    def _draw_panel(self, axes: Axes, dataset: str, column: Column) -> None:
+    def _draw_panel(self, axes: Axes, dataset: str, column: PaperColumn) -> None:
         found = [scan for scan in self.scans if scan.dataset == dataset and scan.method == column.method]
         for scan, colour in zip(found, SERIES, strict=False):
             scores = np.array(scan.scores) - min(scan.scores[0], scan.scores[-1])

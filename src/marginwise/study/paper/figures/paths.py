@@ -70,7 +70,7 @@ class _Path(Drawing):
 
 
 @dataclass(frozen=True)
-class Walk(_Path):
+class WalkPath(_Path):
     """A greedy random walk on a simple criterion (fig. twonorm_lz of the paper)."""
 
     name = "walk"
@@ -190,7 +190,7 @@ class AscentAmplitudes(_Path):
 
 #: Figures of one search: the method whose trial is shown, and the figure.
 PATHS: tuple[tuple[str, Callable[[TrialRow, Trace], Drawing]], ...] = (
-    ("le1-walk", Walk),
+    ("le1-walk", WalkPath),
     ("evidence-ascent", AscentScales),
     ("evidence-ascent", AscentAmplitudes),
 )

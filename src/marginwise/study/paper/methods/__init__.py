@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from marginwise.errors import choose
 from marginwise.priors import Prior
 from marginwise.study.paper.methods.ascent import Ascent
-from marginwise.study.paper.methods.ours import Ensemble, SelfTuned
+from marginwise.study.paper.methods.ours import CombinedOptima, SelfTuned
 from marginwise.study.paper.methods.previous import CrossValidated, GaussianProcess, VariationalSVM
 from marginwise.study.plan import Method
 from marginwise.study.searches import Newton, Walk
@@ -34,7 +34,7 @@ _STUDY: dict[str, tuple[Method, int]] = {
     "ep-loo-newton": (Newton("ep-loo", "linear"), 10),
     "ep-loo-prior": (Newton("ep-loo", "linear", isotropic=True, prior=Prior()), 5),
     "tuned-svc": (SelfTuned(), 5),
-    "ensemble": (Ensemble(), 5),
+    "ensemble": (CombinedOptima(), 5),
 }
 
 METHODS: Mapping[str, Method] = {name: method for name, (method, _) in _STUDY.items()}

@@ -53,7 +53,7 @@ class SelfTuned:
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class CombinedOptima:
     """Local optima of a criterion, from random starts, combined: the SVMs by voting, the posteriors by averaging.
 
     "One possible productive use of the high variability … could be to combine the resulting classifiers in some

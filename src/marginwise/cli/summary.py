@@ -87,7 +87,7 @@ class FitSummary:
             f"expected on new data: {self.expected}\n\n"
             f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
             f"{aligned(self.member_rows(), '<' + '>' * (len(self.member_rows()[0]) - 1))}"
-            f"{self.shape}\n\n"
+            f"\n{self.shape}\n\n"
             f"{self._inputs_text()}"
         )
 

@@ -1,19 +1,4 @@
 """Pictures of models and searches: displays in the style of scikit-learn, computed first and drawn by ``plot``."""
 
-from marginwise.display.plots import (
-    BoundaryDisplay,
-    LineDisplay,
-    RelevanceDisplay,
-    ReliabilityDisplay,
-    TermSharesDisplay,
-    TraceDisplay,
-)
-
-__all__ = [
-    "BoundaryDisplay",
-    "LineDisplay",
-    "RelevanceDisplay",
-    "ReliabilityDisplay",
-    "TermSharesDisplay",
-    "TraceDisplay",
-]
+from marginwise.display.plots import *  # noqa: F403
+from marginwise.display.plots import __all__ as __all__

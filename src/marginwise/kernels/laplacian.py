@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled, compiled_vector
-from marginwise.kernels.base import Hyperparameter, Kernel, Normal, per_input, positive, positives
+from marginwise.kernels.base import Hyperparameter, Normal, positive, positives
 from marginwise.kernels.rbf import BLOCK
+from marginwise.kernels.stationary import Stationary
 
 #: (lowest, highest) value that a search may reach.
 K1_BOUNDS = (1e-3, 1e5)
@@ -22,7 +23,7 @@ SCALE_BOUNDS = (1e-2, 1e5)
 
 
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(Stationary):
     """K(x, x') = k1 exp[-Σ_a |x_a - x'_a|/λ_a].
 
     Parameters
@@ -30,11 +31,10 @@ class Laplacian(Kernel):
     k1 : float
         Amplitude, positive.
     length_scales : float or sequence of float
-        λ: one positive length scale for all inputs, or one for each.
+        λ, for all inputs or one for each, positive.
     """
 
     shape: ClassVar[str] = "stepwise"
-    has_amplitude: ClassVar[bool] = True
 
     k1: float = 1.0
     length_scales: tuple[float, ...] = (1.0,)
@@ -51,11 +51,8 @@ class Laplacian(Kernel):
         )
 
     @property
-    def n_shared(self) -> int:
-        return len(self.length_scales)
-
-    def with_values(self, values: Array) -> Self:
-        return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
+    def amplitude(self) -> float:
+        return self.k1
 
     def cross(self, A: Array, B: Array) -> Array:
         scales = self.lengths(A.shape[1])
@@ -69,30 +66,17 @@ class Laplacian(Kernel):
             block *= self.k1
         return K
 
-    def diagonal(self, X: Array) -> Array:
-        return np.full(len(X), self.k1)
-
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K the derivative for log λ_a is Σ_ij W_ij |a_ia - b_ja|/λ_a: no product of matrices."""
         scales = self.lengths(A.shape[1])
         W = G * K
         by_input = _weighted_distances(W, A / scales, np.ascontiguousarray((B / scales).T))
-        if self.n_shared == 1:
-            by_input = by_input.sum(keepdims=True)
-        return np.concatenate([[W.sum()], by_input])
-
-    def contract_diagonal(self, g: Array, X: Array) -> Array:
-        gradient = np.zeros(1 + len(self.length_scales))
-        gradient[0] = self.k1 * g.sum()
-        return gradient
+        return self._by_hyperparameter(W, by_input)
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
         """Return Σ_j c_j K(x, z_j) sign(z_ja - x_a)/λ_a; where x_a = z_ja, the mean of both sides."""
         G = self.cross(X, points) * coefficients
         return _signed_sums(G, X, np.ascontiguousarray(points.T)) / self.lengths(X.shape[1])
-
-    def lengths(self, n_inputs: int) -> Array:
-        return per_input("length_scales", self.length_scales, n_inputs)
 
 
 def _k1_law(n_inputs: int) -> Normal:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
-from marginwise.kernels.base import Hyperparameter, Kernel, Normal, per_input, positive, positives
+from marginwise.kernels.base import Hyperparameter, Normal, positive, positives
+from marginwise.kernels.stationary import Stationary
 
 #: (lowest, highest) value that a search may reach. Beyond them every criterion is flat: the classifier is constant,
 #: the nearest neighbour's label, or blind to the input, and random walks "get stuck in a plateau" (section ztmc).
@@ -28,7 +29,7 @@ BLOCK = 64
 
 
 @dataclass(frozen=True)
-class RBF(Kernel):
+class RBF(Stationary):
     """K(x, x') = k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²].
 
     Parameters
@@ -40,7 +41,6 @@ class RBF(Kernel):
     """
 
     shape: ClassVar[str] = "smooth"
-    has_amplitude: ClassVar[bool] = True
 
     k0: float = 1.0
     length_scales: tuple[float, ...] = (1.0,)
@@ -57,11 +57,8 @@ class RBF(Kernel):
         )
 
     @property
-    def n_shared(self) -> int:
-        return len(self.length_scales)
-
-    def with_values(self, values: Array) -> Self:
-        return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
+    def amplitude(self) -> float:
+        return self.k0
 
     def cross(self, A: Array, B: Array) -> Array:
         """Return k0 exp(-½|a_i - b_j|²) for scaled inputs, in blocks of rows that stay in the cache."""
@@ -77,9 +74,6 @@ class RBF(Kernel):
             block *= self.k0
         return K
 
-    def diagonal(self, X: Array) -> Array:
-        return np.full(len(X), self.k0)
-
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K, row sums w and column sums u, the derivative for log l_a is
         [Σ_i w_i a_ia² + Σ_j u_j b_ja² - 2 Σ_i a_ia (WB)_ia]/l_a²: O(n²d) time in one matrix product, O(n²) memory.
@@ -88,22 +82,12 @@ class RBF(Kernel):
         centre = centre_of(B)
         a, b = self._scaled(A, centre), self._scaled(B, centre)
         by_input = W.sum(axis=1) @ a**2 + W.sum(axis=0) @ b**2 - 2.0 * np.einsum("ia,ia->a", a, W @ b)
-        if self.n_shared == 1:
-            by_input = by_input.sum(keepdims=True)
-        return np.concatenate([[W.sum()], by_input])
-
-    def contract_diagonal(self, g: Array, X: Array) -> Array:
-        gradient = np.zeros(1 + len(self.length_scales))
-        gradient[0] = self.k0 * g.sum()
-        return gradient
+        return self._by_hyperparameter(W, by_input)
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
         """Return Σ_j c_j K(x, z_j)(z_ja - x_a)/l_a²."""
         G = self.cross(X, points) * coefficients
         return (G @ points - G.sum(axis=1)[:, None] * X) / self.lengths(X.shape[1]) ** 2
-
-    def lengths(self, n_inputs: int) -> Array:
-        return per_input("length_scales", self.length_scales, n_inputs)
 
     def _scaled(self, X: Array, centre: Array) -> Array:
         """Return (x_a - centre_a)/l_a. Taking the centre off first is exact where dividing first would round."""

@@ -24,8 +24,8 @@ class TermSharesDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : Axes, Figure
-        Where it was drawn.
+    ax_, figure_
+        The axes and the figure that it was drawn into.
     """
 
     ax_: Axes

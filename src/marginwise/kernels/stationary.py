@@ -1,0 +1,46 @@
+"""What kernels share that are an amplitude times a function of scaled differences, 1 where there is none."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, Self
+
+import numpy as np
+
+from marginwise._arrays import Array
+from marginwise.kernels.base import Kernel, per_input
+
+
+class Stationary(Kernel):
+    """K(x, x') = amplitude · g((x_a - x'_a)/l_a …), g(0) = 1. The amplitude comes first among the fields."""
+
+    has_amplitude: ClassVar[bool] = True
+
+    length_scales: tuple[float, ...]
+
+    @property
+    @abstractmethod
+    def amplitude(self) -> float:
+        """K(x, x)."""
+
+    @property
+    def n_shared(self) -> int:
+        return len(self.length_scales)
+
+    def with_values(self, values: Array) -> Self:
+        return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[call-arg]
+
+    def diagonal(self, X: Array) -> Array:
+        return np.full(len(X), self.amplitude)
+
+    def contract_diagonal(self, g: Array, X: Array) -> Array:
+        gradient = np.zeros(1 + self.n_shared)
+        gradient[0] = self.amplitude * g.sum()
+        return gradient
+
+    def lengths(self, n_inputs: int) -> Array:
+        return per_input("length_scales", self.length_scales, n_inputs)
+
+    def _by_hyperparameter(self, W: Array, by_input: Array) -> Array:
+        """Return the derivatives from W = G∘K and those for the logarithm of each input's own length scale."""
+        return np.concatenate([[W.sum()], by_input.sum(keepdims=True) if self.n_shared == 1 else by_input])

@@ -24,7 +24,7 @@ from marginwise.study.owners import Owner
 from marginwise.study.plan import Trial
 from marginwise.study.record import COLUMNS, TrialRow
 from marginwise.study.store import open_store
-from marginwise.study.trial import Task
+from marginwise.study.trial import TrialTask
 
 TRIALS = [Trial("crabs", "gacv-walk", number) for number in range(4)]
 ROW = TrialRow(
@@ -275,7 +275,7 @@ def _written_before(path, settings: str = "{}") -> None:
 
 def test_a_store_from_before_is_read_and_continued(tmp_path):
     plan = Plan("before", benchmarks("crabs"), {"gacv-walk": Walk("gacv", "linear")}, effort=Effort(train_rows=20))
-    task = Task(plan.enumerate()[0], plan.methods["gacv-walk"], plan.datasets["crabs"], plan.effort)
+    task = TrialTask(plan.enumerate()[0], plan.methods["gacv-walk"], plan.datasets["crabs"], plan.effort)
     settings = json.dumps(task.settings()).replace("marginwise.study.plan.Effort", "marginwise.study.declare.Effort")
     assert "declare" in settings
     _written_before(tmp_path / "study.sqlite", settings)

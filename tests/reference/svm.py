@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.likelihoods import Slack
-from marginwise.svm.contract import Solution, assemble
+from marginwise.svm.contract import Solution, describe
 
 Array = npt.NDArray[np.float64]
 
@@ -37,4 +37,5 @@ def solve_reference(
             largest = max(largest, abs(step) * Q[i, i])
         if largest <= tolerance:
             break
-    return assemble(gram, y, penalties, slack, alpha, tolerance=1e-9, iterations=sweeps)
+    scale = 1.0 + float((np.abs(gram) @ alpha).max(initial=0.0))
+    return describe(gram @ (y * alpha), scale, y, penalties, slack, alpha, tolerance=1e-9, iterations=sweeps)

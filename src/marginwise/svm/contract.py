@@ -51,15 +51,6 @@ class Solution:
     __repr__ = summary
 
 
-def assemble(
-    gram: Array, y: Array, penalties: Array, slack: Slack, alpha: Array, *, tolerance: float, iterations: int
-) -> Solution:
-    """Return the Solution of these dual variables, with every measure of its quality taken afresh."""
-    latent = gram @ (y * alpha)
-    scale = 1.0 + float((np.abs(gram) @ alpha).max(initial=0.0))
-    return describe(latent, scale, y, penalties, slack, alpha, tolerance=tolerance, iterations=iterations)
-
-
 def describe(
     latent: Array,
     scale: float,

@@ -69,11 +69,6 @@ def _monotone_sequence(series: Array) -> float:
     return max(1.0, 2.0 * float(np.minimum.accumulate(positive).sum()) - 1.0)
 
 
-def effective_sample_size(series: Array) -> float:
-    """Return the number of independent draws whose mean is as precise as that of the series."""
-    return series.size / autocorrelation_time(series)
-
-
 def split_rhat(series: Array) -> float:
     """Return the potential scale reduction of the half chains (Gelman et al. 2013, section 11.4); 1 is converged."""
     half = len(series) // 2

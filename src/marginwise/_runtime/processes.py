@@ -6,6 +6,7 @@ A terminal sends Ctrl-C to all processes. Those that run jobs never hear it: the
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -16,6 +17,8 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
 from marginwise._runtime.interrupts import answer_at_once, answer_interrupts, hold_interrupts
+
+_HANDING_OVER = 0.1  # seconds; ended before a thread of its own has taken up the first jobs, joblib prints a KeyError
 
 
 def outcomes(parallel: Parallel, jobs: Iterable[Any]) -> Iterator[Any]:
@@ -32,6 +35,7 @@ def outcomes(parallel: Parallel, jobs: Iterable[Any]) -> Iterator[Any]:
         except GeneratorExit:
             raise
         except BaseException as error:
+            time.sleep(_HANDING_OVER)
             results.throw(error)  # joblib ends its processes, if it has not done so yet
             raise
 

@@ -31,6 +31,7 @@ LAYERS = [
     "search",
     "tuning",
     "ensemble",
+    "freedom",
     "estimators",
     "saving",
     "datasets",

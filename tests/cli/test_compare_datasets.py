@@ -10,18 +10,8 @@ import pytest
 
 from cli_tables import patients, write_csv
 from marginwise import benchmark_names, load_benchmark, load_table
-from marginwise.cli import main
 
 QUICK = ["--criteria", "laplace-evidence", "--peers", "boosting"]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):
-    def run_main(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return run_main
 
 
 @pytest.fixture

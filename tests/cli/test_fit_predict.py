@@ -33,15 +33,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):
-    def run_main(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return run_main
-
-
 def refused(run, *words: object, code: int = 2) -> str:
     """Return the one line that a mistake is answered with."""
     found, out, err = run(*words)

@@ -9,18 +9,8 @@ import numpy as np
 import pytest
 
 from cli_tables import patients, write_csv
-from marginwise.cli import main
 
 FIT = ["--no-files", "--freedom", "0"]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):
-    def run_main(*words: object) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return run_main
 
 
 def table_of(tmp_path: Path, **columns: object) -> Path:

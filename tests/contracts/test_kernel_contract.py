@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import tracemalloc
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from differences import differences
 from marginwise.errors import InvalidInputError
 from marginwise.kernels import RBF, Blend, Constant, Kernel, Laplacian, Linear, Precomputed
+from peak_memory import peak_memory
 from periodic import Periodic
 
 N, D = 12, 3
@@ -252,16 +251,6 @@ def test_lengths_are_positive(kernel: Kernel) -> None:
     assert (lengths > 0).all()
 
 
-def _peak(work: Callable[[], object]) -> int:
-    """Return the bytes that ``work`` takes at its most, after a first run that compiles."""
-    work()
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
 @with_inputs
 def test_no_array_of_all_differences(kernel: Kernel, rng: np.random.Generator) -> None:
     """n² d numbers would take 29 MB; a few n² and n d are allowed for each term, 0.7 MB and 0.1 MB each."""
@@ -272,10 +261,10 @@ def test_no_array_of_all_differences(kernel: Kernel, rng: np.random.Generator) -
     K, g = wide.gram(Z), np.ones(n)
     allowed = len(kernel.terms) * 8 * (6 * n * n + 4 * n * d)
     assert allowed < 8 * n * n * d
-    assert _peak(lambda: wide.gram(Z)) < allowed
-    assert _peak(lambda: wide.contract(G, K, Z, Z)) < allowed
-    assert _peak(lambda: wide.contract_diagonal(g, Z)) < allowed
-    assert _peak(lambda: wide.slopes(Z, Z, g)) < allowed
+    assert peak_memory(lambda: wide.gram(Z)) < allowed
+    assert peak_memory(lambda: wide.contract(G, K, Z, Z)) < allowed
+    assert peak_memory(lambda: wide.contract_diagonal(g, Z)) < allowed
+    assert peak_memory(lambda: wide.slopes(Z, Z, g)) < allowed
 
 
 def test_values_that_belong_to_no_term_are_refused() -> None:

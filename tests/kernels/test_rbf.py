@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +14,7 @@ from differences import differences
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
+from peak_memory import peak_memory
 from zoo import random_hyperparameters
 
 #: Sizes on both sides of the blocks in which the matrix is made.
@@ -185,22 +184,12 @@ def test_contraction_on_a_principal_block(rng: np.random.Generator) -> None:
     )
 
 
-def _peak(work: Callable[[], object]) -> int:
-    """Return the bytes that ``work`` takes at its most, after a first run that compiles."""
-    work()
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
 def test_no_array_of_all_differences(rng: np.random.Generator) -> None:
     """n² d numbers would take 256 MB here; a few n² and n d are allowed, 1.3 MB each."""
     n, d = 400, 200
     X, h = rng.normal(size=(n, d)), Hyperparameters(1, 1, 0.1, np.full(d, 14.0))
     K, G = h.kernel.gram(X), np.ones((n, n))
     allowed = 8 * (2 * n * n + 5 * n * d)
-    assert _peak(lambda: h.kernel.gram(X)) < allowed
-    assert _peak(lambda: h.kernel.gram(np.zeros((n, d)))) < allowed  # all pairs near
-    assert _peak(lambda: h.kernel.contract(G, K, X, X)) < allowed
+    assert peak_memory(lambda: h.kernel.gram(X)) < allowed
+    assert peak_memory(lambda: h.kernel.gram(np.zeros((n, d)))) < allowed  # all pairs near
+    assert peak_memory(lambda: h.kernel.contract(G, K, X, X)) < allowed

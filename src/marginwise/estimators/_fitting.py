@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes, outcomes
 from marginwise.criteria import Criterion
-from marginwise.ensemble import Ensemble, TunedModel, climb, settle, with_restarts
+from marginwise.ensemble import Ensemble, TunedModel
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import ENOUGH, calibration
 from marginwise.estimators._scale import EXACT, POLISHING, Scale
+from marginwise.freedom import climb, settle, with_restarts
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.likelihoods import Slack, as_slack

@@ -24,7 +24,6 @@ from marginwise.kernels.rbf import RBF
 #: The terms by the names of their amplitudes, in the order of the hyperparameters.
 TERMS = ("k0", "koff", "klin", "k1")
 
-
 #: Share of the prior variance below which a term is dropped from a fitted model: it moves no probability visibly.
 _CARRIES_NOTHING = 1e-3
 
@@ -82,8 +81,7 @@ class Blend(Kernel):
         if self.k1 > 0.0:
             values["lam"] = (self.lam,)
         values["l"] = self.length_scales
-        shared = [replace(own[name], values=value, per_input=name == "l") for name, value in values.items()]
-        return tuple(shared)
+        return tuple(replace(own[name], values=value, per_input=name == "l") for name, value in values.items())
 
     @property
     def n_shared(self) -> int:

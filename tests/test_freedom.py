@@ -9,9 +9,10 @@ import pytest
 from scipy.optimize import minimize
 
 import zoo
-from marginwise import ensemble
+from marginwise import freedom
 from marginwise.criteria import as_criterion
-from marginwise.ensemble import Ensemble, climb, settle, stacking_weights
+from marginwise.ensemble import Ensemble, stacking_weights
+from marginwise.freedom import climb, settle
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
 from marginwise.search import Limits, QuasiNewton, RandomWalk
@@ -71,17 +72,17 @@ def test_few_relevant_inputs_give_freedom_and_many_do_not():
 
 def test_many_rows_are_given_the_most_freedom_first(monkeypatch):
     """And less only if that gains nothing; searches begin on a part of the rows."""
-    monkeypatch.setattr(ensemble, "_FIRST_ROWS", 120)
+    monkeypatch.setattr(freedom, "_FIRST_ROWS", 120)
     X = np.random.default_rng(5).normal(size=(240, 6))
     few = as_problem(X, np.where(np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] > 0, 1.0, -1.0))
     tried = []
-    plain = ensemble._judge
+    plain = freedom._judge
 
     def watched(inside, outside, criterion, start, settings):
         tried.append(None if settings is None else settings.prior.spread)
         return plain(inside, outside, criterion, start, settings)
 
-    monkeypatch.setattr(ensemble, "_judge", watched)
+    monkeypatch.setattr(freedom, "_judge", watched)
     stack = climbed(few, seed=1)
     assert tried == [None] * 4 + [1.0] * 2 + [None] * 2
     assert stack.models[-1].spread == 1.0
@@ -94,28 +95,28 @@ def test_many_rows_are_given_the_most_freedom_first(monkeypatch):
 def searches(monkeypatch):
     """The searches that are made, in order: rows, settings, and evaluations made."""
     made = []
-    plain = ensemble.tune_problem
+    plain = freedom.tune_problem
 
     def watched(problem, criterion, start, settings):
         tuning = plain(problem, criterion, start, settings)
         made.append((problem.n, settings, len(tuning.trace)))
         return tuning
 
-    monkeypatch.setattr(ensemble, "tune_problem", watched)
+    monkeypatch.setattr(freedom, "tune_problem", watched)
     return made
 
 
 def test_a_search_that_was_asked_for_is_kept(searches, monkeypatch):
     """Also where an earlier one has learnt no curvature."""
-    monkeypatch.setattr(ensemble, "_FIRST_ROWS", 30)
-    monkeypatch.setattr(ensemble, "_learnt", lambda criterion, tuning: ())
+    monkeypatch.setattr(freedom, "_FIRST_ROWS", 30)
+    monkeypatch.setattr(freedom, "_learnt", lambda criterion, tuning: ())
     climbed(zoo.blobs(60, 1), search=QuasiNewton())
     assert [(rows, settings.search) for rows, settings, _ in searches] == [(30, QuasiNewton()), (60, QuasiNewton())]
 
 
 @pytest.mark.parametrize("rows", [40, 90])
 def test_budget_and_search_hold_for_all_searches_inside(rows, searches, monkeypatch):
-    monkeypatch.setattr(ensemble, "_FIRST_ROWS", 60)
+    monkeypatch.setattr(freedom, "_FIRST_ROWS", 60)
     X = np.random.default_rng(5).normal(size=(rows, 3))
     problem = as_problem(X, np.where(np.sin(2 * X[:, 0]) > 0, 1.0, -1.0))
     climbed(problem, search=RandomWalk(), limits=Limits(2))
@@ -126,7 +127,7 @@ def test_budget_and_search_hold_for_all_searches_inside(rows, searches, monkeypa
 
 
 def test_settings_of_a_search_are_kept_where_it_goes_on(searches, monkeypatch):
-    monkeypatch.setattr(ensemble, "_FIRST_ROWS", 40)
+    monkeypatch.setattr(freedom, "_FIRST_ROWS", 40)
     mine = QuasiNewton(first_move=0.25)
     settled(zoo.blobs(60, 2), 0.0, search=mine)
     first, last = (settings.search for _, settings, _ in searches)
@@ -142,7 +143,7 @@ def test_searches_with_a_given_freedom_begin_on_a_part_of_the_rows(spread, expec
     whole = settled(problem, spread).models[0]
     assert [rows for rows, _, _ in searches] == [100] * (len(expected) - 1)
     searches.clear()
-    monkeypatch.setattr(ensemble, "_FIRST_ROWS", 40)
+    monkeypatch.setattr(freedom, "_FIRST_ROWS", 40)
     begun = settled(problem, spread, restarts=1).models[0]
     assert [rows for rows, _, _ in searches] == expected
     assert searches[-1][2] <= (3 if spread == 0 else 8)

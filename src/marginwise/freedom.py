@@ -1,0 +1,293 @@
+"""How free should the length scales be? A ladder of priors, climbed while it helps, and its rungs combined.
+
+The criterion itself can't tell: with many free length scales it is optimistic. So each rung is judged by folds: on
+each fold the search goes on from the rung before, and predicts the examples left out. A rung that does not gain on the
+first folds ends the climb before the others are tried. The predictions of the rungs that gained are averaged with the
+weights under which the examples left out were most probable (stacking: Wolpert 1992).
+
+Where rows are many, the searches begin on random parts of them, and those of the first folds serve the others as well.
+So many examples can tell length scales apart: the most freedom is tried first, and less only if it gains nothing.
+Where the freedom is given there is nothing to judge, and the searches begin in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from marginwise._arrays import Array, Indices
+from marginwise._runtime.processes import outcomes
+from marginwise.criteria import Criterion
+from marginwise.ensemble import Ensemble, TunedModel, stacking_weights
+from marginwise.examples import deal
+from marginwise.inference.api import site_posterior
+from marginwise.model import Model
+from marginwise.problem import Problem
+from marginwise.search import QuasiNewton, Search
+from marginwise.search.progress import counter
+from marginwise.search.quasi_newton import Pairs, pairs_of
+from marginwise.tuning import SearchSettings, Tuning, tune_problem
+
+#: Standard deviations of ln l_a around a shared ln l, rung by rung above one shared length scale. This ladder and what
+#: belongs to it below were chosen by ``benchmarks/default.py``, on splits that no comparison contains.
+SPREADS = (0.3, 1.0)
+
+#: A rung with less weight than this is left out: it would cost a search and change next to nothing.
+LEAST_WEIGHT = 0.125
+
+#: Most rows that the first search begins on, and that a fold's search goes on with.
+_FIRST_ROWS, _FOLD_ROWS = 600, 700
+
+#: Of a rare label at least so many rows stay in a part of them.
+_RARE_ROWS = 10
+
+#: A probability of zero counts as this.
+_TINY = 1e-300
+
+#: Folds, and those of them on which a rung must gain before it is tried on the others.
+_FOLDS, _PROBES = 4, 2
+
+#: Evaluations of a search on a fold, and of the last one on all examples from what was found on parts of them; fewer
+#: where rows are many, because each costs more and the search begins nearer to its end.
+_FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
+
+_NONE: Array = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """What a fold says: the probabilities of its labels, the hyperparameters behind them, and the curvature there."""
+
+    probability: Array
+    hyperparameters: Model
+    learnt: Pairs
+
+
+def climb(
+    problem: Problem,
+    criterion: Criterion,
+    start: Model,
+    settings: SearchSettings,
+    *,
+    spreads: Sequence[float] = SPREADS,
+    n_folds: int = _FOLDS,
+) -> Ensemble:
+    """Tune with one length scale, then with as much freedom as the folds gain by; combine the rungs.
+
+    ``start`` has one length scale.
+    """
+    shared = _begin(problem, criterion, start, settings)
+    many = problem.n > _FIRST_ROWS
+    n_folds = min(n_folds, _rarer_label(problem))
+    found = [[_begun(criterion, shared)] * max(1, n_folds)]
+
+    def last(weight: float, spread: float, folds: list[_Fold]) -> TunedModel:
+        """Search on all examples, unless that was done or is for a rung that is not the main one."""
+        done = spread == 0 and (not many or weight < 0.5)
+        tuning = shared if done else _last_search(problem, criterion, spread, folds, settings)
+        return TunedModel(weight, spread, tuning if spread > 0 else with_restarts(shared, tuning))
+
+    if n_folds < 2:
+        return Ensemble((last(1.0, 0.0, found[0]),), None)
+    dealt = _Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
+    order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
+    rungs, columns = [0.0], []
+    # No held-out sets, callbacks or bars: these are for the searches that the user sees.
+    inside = SearchSettings(settings.search, settings.prior, limits=settings.limits, progress=False)
+    parallel = Parallel(n_jobs=settings.n_jobs, return_as="generator")
+    with parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
+
+        def judge(numbers: range, starts: list[_Fold], under: SearchSettings | None) -> list[_Fold]:
+            jobs = [delayed(_judge)(*dealt.parts(k, settings.seed), criterion, starts[k], under) for k in numbers]
+            results = list(outcomes(parallel, jobs))
+            count(len(numbers))
+            return results
+
+        columns.append(_column(judge(range(n_folds), found[0], None)))
+        for spread in order:
+            under = inside.with_spread(spread)
+            judged = judge(range(_PROBES), found[-1], under)
+            gained = dealt.gain(judged, columns[-1]) > 0.0
+            if gained:
+                mean = replace(judged[0], hyperparameters=_mean(judged))
+                others = ([mean] * n_folds, None) if many else (found[-1], under)
+                judged += judge(range(_PROBES, n_folds), *others)
+                gained = dealt.gain(judged, columns[-1]) > 0.0
+            if gained:
+                rungs.append(spread)
+                found.append(judged)
+                columns.append(_column(judged))
+            if gained == many:  # up while it helps, or down until it does
+                break
+    table = np.column_stack(columns)
+    weights = stacking_weights(table, dealt.weights)
+    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+    weights /= weights.sum()
+    models = tuple(
+        last(float(weight), spread, folds)
+        for spread, weight, folds in zip(rungs, weights, found, strict=True)
+        if weight > 0
+    )
+    return Ensemble(models, dealt.average(table @ weights))
+
+
+def settle(
+    problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings, *, spread: float
+) -> Ensemble:
+    """Tune with the freedom that is given, begun with one length scale as a climb is; with one input there is none."""
+    tuning = _begin(problem, criterion, start, settings)
+    spread = spread if _has_freedom(problem, start) else 0.0
+    if spread > 0:
+        free = tuning.hyperparameters.as_ard(problem.X.shape[1])
+        tuning = tune_problem(
+            _first_part(problem, settings), criterion, free, replace(settings.with_spread(spread), restarts=0)
+        )
+    if problem.n > _FIRST_ROWS:
+        last = _last_search(problem, criterion, spread, [_begun(criterion, tuning)], settings)
+        tuning = with_restarts(tuning, last)
+    return Ensemble((TunedModel(1.0, spread, tuning),), None)
+
+
+def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
+    """Return the later tuning with the searches that were asked for, if the earlier one had several."""
+    return later if len(earlier.restarts) < 2 else replace(later, restarts=earlier.restarts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Dealt:
+    """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table.
+
+    ``dealt`` is how many examples of each row are in each fold.
+    """
+
+    problem: Problem
+    dealt: Array
+
+    @classmethod
+    def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Dealt:
+        return cls(problem, deal(problem.y, problem.counted, n_folds, rng))
+
+    @cached_property
+    def rows(self) -> list[Indices]:
+        """The examples in each fold."""
+        return [np.flatnonzero(column) for column in self.dealt.T]
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights in the long table."""
+        dealt = self.dealt * self.problem.left_out[:, None]
+        return np.concatenate([dealt[rows, k] for k, rows in enumerate(self.rows)])
+
+    def parts(self, k: int, seed: int) -> tuple[Problem, Problem]:
+        """Return the problem without fold k, or a part of it, and the examples of fold k."""
+        rest = self.problem.counted - self.dealt[:, k]
+        rows = np.flatnonzero(rest > 0.0)
+        inside = self.problem.subset(rows)
+        inside = replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
+        return _part(inside, _FOLD_ROWS, np.random.default_rng([seed, k])), self.problem.subset(self.rows[k])
+
+    def gain(self, first: list[_Fold], before: Array) -> float:
+        """Return by how much the log-probability of the first folds is above that of another column."""
+        column = _column(first)
+        logs = np.log(np.maximum(column, _TINY)) - np.log(np.maximum(before[: len(column)], _TINY))
+        return float(self.weights[: len(column)] @ logs)
+
+    def average(self, column: Array) -> Array:
+        """Return the mean over the folds for each example."""
+        return np.bincount(np.concatenate(self.rows), self.weights * column) / self.problem.weights
+
+
+def _begin(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
+    """Return the tuning with one length scale, on some of the rows where they are many."""
+    return tune_problem(_first_part(problem, settings), criterion, start, settings)
+
+
+def _first_part(problem: Problem, settings: SearchSettings) -> Problem:
+    """Return the rows that searches begin on, all if they are few."""
+    return _part(problem, _FIRST_ROWS, np.random.default_rng([settings.seed, _FOLDS]))
+
+
+def _judge(
+    inside: Problem, outside: Problem, criterion: Criterion, start: _Fold, settings: SearchSettings | None
+) -> _Fold:
+    """Search on the examples that stay in, unless there are no settings, and look at the labels of the others.
+
+    On one thread, so that the digits do not depend on the number of processes beside it.
+    """
+    model, learnt = start.hyperparameters, start.learnt
+    with threadpool_limits(1, user_api="blas"):
+        if settings is not None:
+            settings = settings.going_on(_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS])
+            settings = replace(settings, search=_with_curvature(settings.search, () if model.is_isotropic else learnt))
+            tuning = tune_problem(inside, criterion, model.as_ard(inside.X.shape[1]), settings)
+            model, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
+        posterior = site_posterior(inside, model, criterion.likelihood, with_gradient=False)
+        probability = posterior.predict_proba(outside.X)
+    return _Fold(probability[np.arange(outside.n), (outside.y > 0).astype(int)], model, learnt)
+
+
+def _last_search(
+    problem: Problem, criterion: Criterion, spread: float, folds: list[_Fold], settings: SearchSettings
+) -> Tuning:
+    """Search on all examples from the mean of what was found on parts of them."""
+    # What one part says of many length scales is not as near as a mean of several.
+    near = spread == 0 or len(folds) > 1
+    settings = settings.with_spread(spread).going_on(_LAST_EVALUATIONS[near and problem.n > _FIRST_ROWS])
+    search = _with_curvature(settings.search, folds[0].learnt)
+    return tune_problem(problem, criterion, _mean(folds), replace(settings, search=search, seed=0, n_jobs=1))
+
+
+def _begun(criterion: Criterion, tuning: Tuning) -> _Fold:
+    """Return what a search found, before folds say anything."""
+    return _Fold(_NONE, tuning.hyperparameters, _learnt(criterion, tuning))
+
+
+def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
+    """Return what the search has learnt of the curvature, if it followed gradients that can be relied on."""
+    path = [record.point for record in tuning.trace.accepted]
+    known = criterion.smooth and all(point.gradient is not None and np.isfinite(point.score) for point in path)
+    return pairs_of(path) if known else ()
+
+
+def _with_curvature(search: Search[Any] | None, learnt: Pairs) -> Search[Any] | None:
+    """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
+    if search is None and learnt:
+        return QuasiNewton(learnt=learnt)
+    return replace(search, learnt=learnt) if isinstance(search, QuasiNewton) else search
+
+
+def _column(folds: list[_Fold]) -> Array:
+    return np.concatenate([fold.probability for fold in folds])
+
+
+def _mean(folds: list[_Fold]) -> Model:
+    logs = np.mean([fold.hyperparameters.to_vector() for fold in folds], axis=0)
+    return folds[0].hyperparameters.with_vector(logs)
+
+
+def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
+    """Return the problem of some rows, few enough for the exact Gram matrix; the problem itself if it has no more."""
+    if problem.n <= n_rows:
+        return problem
+    rows = []
+    for label in (-1.0, 1.0):
+        own = np.flatnonzero(problem.y == label)
+        size = max(round(n_rows * len(own) / problem.n), min(_RARE_ROWS, len(own)))
+        rows.append(rng.permutation(own)[:size])
+    return replace(problem.subset(np.sort(np.concatenate(rows))), inducing=None)
+
+
+def _rarer_label(problem: Problem) -> int:
+    """Return how often the rarer label can be dealt out."""
+    return int(min(problem.counted[problem.y > 0].sum(), problem.counted[problem.y < 0].sum()))
+
+
+def _has_freedom(problem: Problem, start: Model) -> bool:
+    """Say whether inputs could have length scales of their own."""
+    return problem.X.shape[1] > 1 and bool(start.groups)

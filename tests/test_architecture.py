@@ -27,6 +27,7 @@ LAYERS = [
     "problem",
     "svm",
     "inference",
+    "many",
     "criteria",
     "search",
     "tuning",

@@ -9,6 +9,7 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise.inference.prediction import GaussianPosterior
+from marginwise.many import EP, ClassPosterior, SoftmaxLink
 from marginwise.model import Model
 from marginwise.tuning import Tuning
 
@@ -28,6 +29,11 @@ class TunedModel:
         Its weight in the ensemble, and the freedom that its length scales had.
     tuning : Tuning
         The search that found it.
+    method : str
+        How labels are predicted with it: by expectation propagation, or for more than two classes by least squares or
+        the softmax likelihood.
+    link : SoftmaxLink or None
+        What makes probabilities of several latent functions.
     tau, nu : arrays of shape (n,)
         The sites of expectation propagation: with the kernel they are the posterior. Empty where it is of low rank.
     log_evidence : float
@@ -39,12 +45,14 @@ class TunedModel:
     weight: float
     spread: float
     tuning: Tuning
+    method: str = EP
     tau: Array = field(default_factory=lambda: _NONE)
     nu: Array = field(default_factory=lambda: _NONE)
     log_evidence: float = np.nan
     inducing: Array | None = None
     coefficients: Array | None = None
     gain: Array | None = None
+    link: SoftmaxLink | None = None
 
     @property
     def hyperparameters(self) -> Model:
@@ -62,6 +70,14 @@ class TunedModel:
             return replace(self, tau=posterior.sites.tau, nu=posterior.sites.nu, log_evidence=evidence)
         p = posterior.predictor
         return replace(self, log_evidence=evidence, inducing=p.points, coefficients=p.coefficients, gain=p.gain)
+
+    def trained_classes(self, posterior: ClassPosterior) -> TunedModel:
+        """Return the same for several latent functions."""
+        link = posterior.fitted_link()
+        if posterior.problem.inducing is None:
+            return replace(self, link=link)
+        p = posterior.predictor
+        return replace(self, link=link, inducing=p.points, coefficients=p.coefficients, gain=p.gain)
 
     def __repr__(self) -> str:
         return summary(self, "weight", "spread", "hyperparameters", "log_evidence", "inducing")

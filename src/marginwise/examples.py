@@ -67,15 +67,15 @@ def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Call
     return counts / np.bincount(rows, counts)[rows]
 
 
-def deal(y: Array, examples: Array, n_folds: int, rng: np.random.Generator) -> Array:
-    """Return the number of examples of each row in each fold, shape (n, n_folds), both labels spread evenly."""
+def deal(labels: Indices, examples: Array, n_folds: int, rng: np.random.Generator) -> Array:
+    """Return the number of examples of each row in each fold, shape (n, n_folds), labels spread evenly."""
     numbers = np.maximum(1, np.round(examples)).astype(np.int64)
     even = np.maximum(numbers - _ONE_BY_ONE, 0) // n_folds
     dealt = np.repeat(even[:, None].astype(float), n_folds, axis=1)
     loose = numbers - n_folds * even
     first = 0
-    for label in (-1.0, 1.0):
-        rows = np.flatnonzero(y == label)
+    for label in range(labels.max() + 1):
+        rows = np.flatnonzero(labels == label)
         rows = rng.permutation(np.repeat(rows, loose[rows]))
         np.add.at(dealt, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
         first += len(rows)

@@ -5,6 +5,9 @@ each fold the search goes on from the rung before, and predicts the examples lef
 first folds ends the climb before the others are tried. The predictions of the rungs that gained are averaged with the
 weights under which the examples left out were most probable (stacking: Wolpert 1992).
 
+With more than two classes the last rung is judged a second time, with the softmax likelihood in the place of least
+squares: which of the two suits a table better depends on how noisy it is, and stacking tells.
+
 Where rows are many, the searches begin on random parts of them, and those of the first folds serve the others as well.
 So many examples can tell length scales apart: the most freedom is tried first, and less only if it gains nothing.
 Where the freedom is given there is nothing to judge, and the searches begin in the same way.
@@ -27,8 +30,9 @@ from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, stacking_weights
 from marginwise.examples import deal
 from marginwise.inference.api import site_posterior
+from marginwise.many import EP, LEAST_SQUARES, METHODS, SOFTMAX, best_softmax_C
 from marginwise.model import Model
-from marginwise.problem import Problem
+from marginwise.problem import ClassProblem, Problem
 from marginwise.search import QuasiNewton, Search
 from marginwise.search.progress import counter
 from marginwise.search.quasi_newton import Pairs, pairs_of
@@ -44,7 +48,7 @@ LEAST_WEIGHT = 0.125
 #: Most rows that the first search begins on, and that a fold's search goes on with.
 _FIRST_ROWS, _FOLD_ROWS = 600, 700
 
-#: Of a rare label at least so many rows stay in a part of them.
+#: Of a rare label at least so many rows stay in a part of them, or with many labels fewer.
 _RARE_ROWS = 10
 
 #: A probability of zero counts as this.
@@ -58,6 +62,24 @@ _FOLDS, _PROBES = 4, 2
 _FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
 
 _NONE: Array = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How labels are predicted with a model: by expectation propagation, or for classes by least squares or softmax.
+
+    ``C`` takes the place of the model's, if it is not None.
+    """
+
+    name: str
+    C: float | None = None
+
+    def probability(self, problem: Problem, criterion: Criterion, model: Model, X_new: Array) -> Array:
+        """Return the probability of each class at new points."""
+        if self.name == EP:
+            return site_posterior(problem, model, criterion.likelihood, with_gradient=False).predict_proba(X_new)
+        posterior = METHODS[self.name](problem, model if self.C is None else model.with_C(self.C))
+        return np.exp(posterior.fitted_link().log_proba(*posterior.predictor.moments(X_new)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,24 +109,27 @@ def climb(
     n_folds = min(n_folds, _rarer_label(problem))
     found = [[_begun(criterion, shared)] * max(1, n_folds)]
 
-    def last(weight: float, spread: float, folds: list[_Fold]) -> TunedModel:
+    def last(weight: float, spread: float, folds: list[_Fold]) -> Tuning:
         """Search on all examples, unless that was done or is for a rung that is not the main one."""
         done = spread == 0 and (not many or weight < 0.5)
         tuning = shared if done else _last_search(problem, criterion, spread, folds, settings)
-        return TunedModel(weight, spread, tuning if spread > 0 else with_restarts(shared, tuning))
+        return tuning if spread > 0 else with_restarts(shared, tuning)
 
     if n_folds < 2:
-        return Ensemble((last(1.0, 0.0, found[0]),), None)
+        return _alone(problem, last(1.0, 0.0, found[0]), 0.0, settings)
     dealt = _Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
     order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
+    method = _method(problem)
     rungs, columns = [0.0], []
     # No held-out sets, callbacks or bars: these are for the searches that the user sees.
     inside = SearchSettings(settings.search, settings.prior, limits=settings.limits, progress=False)
     parallel = Parallel(n_jobs=settings.n_jobs, return_as="generator")
     with parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
 
-        def judge(numbers: range, starts: list[_Fold], under: SearchSettings | None) -> list[_Fold]:
-            jobs = [delayed(_judge)(*dealt.parts(k, settings.seed), criterion, starts[k], under) for k in numbers]
+        def judge(
+            numbers: range, starts: list[_Fold], under: SearchSettings | None, by: Method = method
+        ) -> list[_Fold]:
+            jobs = [delayed(_judge)(*dealt.parts(k, settings.seed), criterion, starts[k], under, by) for k in numbers]
             results = list(outcomes(parallel, jobs))
             count(len(numbers))
             return results
@@ -125,16 +150,22 @@ def climb(
                 columns.append(_column(judged))
             if gained == many:  # up while it helps, or down until it does
                 break
+        second = _second_method(problem, _mean(found[-1]), settings)
+        if second is not None:
+            columns.append(_column(judge(range(n_folds), found[-1], None, second)))
     table = np.column_stack(columns)
     weights = stacking_weights(table, dealt.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
-    models = tuple(
-        last(float(weight), spread, folds)
-        for spread, weight, folds in zip(rungs, weights, found, strict=True)
-        if weight > 0
-    )
-    return Ensemble(models, dealt.average(table @ weights))
+    models = []
+    for rung, (spread, folds) in enumerate(zip(rungs, found, strict=True)):
+        parts = [(method, float(weights[rung]))]
+        if second is not None and rung == len(rungs) - 1:
+            parts.append((second, float(weights[-1])))
+        if any(weight > 0 for _, weight in parts):
+            tuning = last(sum(weight for _, weight in parts), spread, folds)
+            models += [_member(tuning, spread, by, weight) for by, weight in parts if weight > 0]
+    return Ensemble(tuple(models), dealt.average(table @ weights))
 
 
 def settle(
@@ -151,7 +182,19 @@ def settle(
     if problem.n > _FIRST_ROWS:
         last = _last_search(problem, criterion, spread, [_begun(criterion, tuning)], settings)
         tuning = with_restarts(tuning, last)
-    return Ensemble((TunedModel(1.0, spread, tuning),), None)
+    return _alone(problem, tuning, spread, settings)
+
+
+def _alone(problem: Problem, tuning: Tuning, spread: float, settings: SearchSettings) -> Ensemble:
+    """Return the ensemble of one tuning: where there are two methods, each has the same weight."""
+    second = _second_method(problem, tuning.hyperparameters, settings)
+    methods = [_method(problem)] if second is None else [_method(problem), second]
+    return Ensemble(tuple(_member(tuning, spread, by, 1.0 / len(methods)) for by in methods), None)
+
+
+def _member(tuning: Tuning, spread: float, by: Method, weight: float) -> TunedModel:
+    own = tuning if by.C is None else replace(tuning, hyperparameters=tuning.hyperparameters.with_C(by.C))
+    return TunedModel(weight, spread, own, by.name)
 
 
 def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
@@ -171,7 +214,7 @@ class _Dealt:
 
     @classmethod
     def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Dealt:
-        return cls(problem, deal(problem.y, problem.counted, n_folds, rng))
+        return cls(problem, deal(problem.labels, problem.counted, n_folds, rng))
 
     @cached_property
     def rows(self) -> list[Indices]:
@@ -203,6 +246,18 @@ class _Dealt:
         return np.bincount(np.concatenate(self.rows), self.weights * column) / self.problem.weights
 
 
+def _method(problem: Problem) -> Method:
+    return Method(LEAST_SQUARES if isinstance(problem, ClassProblem) else EP)
+
+
+def _second_method(problem: Problem, model: Model, settings: SearchSettings) -> Method | None:
+    """Return the softmax likelihood for more than two classes, with the C under which examples left out do best."""
+    if not isinstance(problem, ClassProblem):
+        return None
+    C = best_softmax_C(_first_part(problem, settings), model)
+    return None if C is None else Method(SOFTMAX, C)
+
+
 def _begin(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
     """Return the tuning with one length scale, on some of the rows where they are many."""
     return tune_problem(_first_part(problem, settings), criterion, start, settings)
@@ -214,7 +269,7 @@ def _first_part(problem: Problem, settings: SearchSettings) -> Problem:
 
 
 def _judge(
-    inside: Problem, outside: Problem, criterion: Criterion, start: _Fold, settings: SearchSettings | None
+    inside: Problem, outside: Problem, criterion: Criterion, start: _Fold, settings: SearchSettings | None, by: Method
 ) -> _Fold:
     """Search on the examples that stay in, unless there are no settings, and look at the labels of the others.
 
@@ -227,9 +282,8 @@ def _judge(
             settings = replace(settings, search=_with_curvature(settings.search, () if model.is_isotropic else learnt))
             tuning = tune_problem(inside, criterion, model.as_ard(inside.X.shape[1]), settings)
             model, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
-        posterior = site_posterior(inside, model, criterion.likelihood, with_gradient=False)
-        probability = posterior.predict_proba(outside.X)
-    return _Fold(probability[np.arange(outside.n), (outside.y > 0).astype(int)], model, learnt)
+        probability = by.probability(inside, criterion, model, outside.X)
+    return _Fold(probability[np.arange(outside.n), outside.labels], model, learnt)
 
 
 def _last_search(
@@ -276,16 +330,18 @@ def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
     if problem.n <= n_rows:
         return problem
     rows = []
-    for label in (-1.0, 1.0):
-        own = np.flatnonzero(problem.y == label)
-        size = max(round(n_rows * len(own) / problem.n), min(_RARE_ROWS, len(own)))
+    least = max(1, min(_RARE_ROWS, n_rows // problem.classes))
+    for label in range(problem.classes):
+        own = np.flatnonzero(problem.labels == label)
+        size = max(round(n_rows * len(own) / problem.n), min(least, len(own)))
         rows.append(rng.permutation(own)[:size])
     return replace(problem.subset(np.sort(np.concatenate(rows))), inducing=None)
 
 
 def _rarer_label(problem: Problem) -> int:
-    """Return how often the rarer label can be dealt out."""
-    return int(min(problem.counted[problem.y > 0].sum(), problem.counted[problem.y < 0].sum()))
+    """Return how often the second commonest label can be dealt out: the rarer one of two."""
+    counts = np.bincount(problem.labels, problem.counted, problem.classes)
+    return int(np.sort(counts)[-2])
 
 
 def _has_freedom(problem: Problem, start: Model) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,16 @@ class Problem:
         """Number of examples."""
         return self.X.shape[0]
 
+    @property
+    def labels(self) -> Indices:
+        """The class numbers: 0 for label -1, 1 for +1."""
+        return (self.y > 0).astype(np.intp)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes that a label can be of, whether or not a row is."""
+        return 2
+
     def covariance(self, model: Model) -> SiteCovariance:
         """Return the covariance of the latent values: dense, or of low rank if there are inducing inputs."""
         if self.inducing is None:
@@ -63,7 +75,7 @@ class Problem:
     @cached_property
     def repeats(self) -> Indices | None:
         """Numbers that are equal for rows with the same input and label; None when all rows differ."""
-        numbers = 2 * self._inputs + (self.y > 0)
+        numbers = self.classes * self._inputs + self.labels
         groups = np.unique(numbers, return_inverse=True)[1].reshape(-1)
         return None if groups.max() == self.n - 1 else groups
 
@@ -73,8 +85,7 @@ class Problem:
         if self.examples is not None:
             return self.examples
         counts = counts_of(self.weights)
-        labels = (self.y > 0).astype(np.intp)
-        return count_examples(self._inputs, labels, counts, lambda: agreement_by_chance(self.X, counts))
+        return count_examples(self._inputs, self.labels, counts, lambda: agreement_by_chance(self.X, counts))
 
     @property
     def left_out(self) -> Array:
@@ -88,8 +99,35 @@ class Problem:
 
     def subset(self, rows: Indices) -> Problem:
         """Return the problem of these rows."""
-        parts = (self.X[rows], self.y[rows], self.weights[rows])
-        return Problem(*parts, self.inducing, self.counted[rows])
+        parts = {"X": self.X[rows], "y": self.y[rows], "weights": self.weights[rows], "examples": self.counted[rows]}
+        return replace(self, **parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassProblem(Problem):
+    """The same with labels of several classes: ``y`` holds their numbers, from 0 to ``n_classes`` - 1."""
+
+    n_classes: int = 2
+
+    @property
+    def labels(self) -> Indices:
+        return self.y.astype(np.intp)
+
+    @property
+    def classes(self) -> int:
+        return self.n_classes
+
+    def pairs(self) -> Iterator[tuple[Problem, Indices]]:
+        """Yield the two-class problem of each two classes that have rows, the first of them labelled +1, and its rows.
+
+        In the order (0, 1), (0, 2) … (1, 2) …
+        """
+        own = [np.flatnonzero(self.labels == k) for k in range(self.n_classes)]
+        for i, j in combinations(range(self.n_classes), 2):
+            if len(own[i]) and len(own[j]):
+                rows = np.sort(np.concatenate([own[i], own[j]]))
+                labels = np.where(self.labels[rows] == i, 1.0, -1.0)
+                yield Problem(self.X[rows], labels, self.weights[rows], self.inducing, self.counted[rows]), rows
 
 
 def as_problem(
@@ -122,7 +160,8 @@ def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, I
     columns = np.array([np.bincount(groups, column)[groups[rows]] for column in (problem.weights, problem.counted)])
     places = np.empty(groups.max() + 1, dtype=np.intp)
     places[groups[rows]] = np.arange(len(rows))
-    merged = Problem(problem.X[rows], problem.y[rows], columns[0], problem.inducing, columns[1])
+    parts = {"X": problem.X[rows], "y": problem.y[rows], "weights": columns[0], "examples": columns[1]}
+    merged = replace(problem, **parts)
     return merged, rows, places[groups]
 
 

@@ -26,7 +26,7 @@ class Covariance(ABC):
 
     @abstractmethod
     def times(self, x: Array) -> Array:
-        """Return Kx."""
+        """Return Kx for a vector or for columns."""
 
     @abstractmethod
     def block(self, rows: Indices) -> Array:
@@ -73,4 +73,4 @@ class SiteCovariance(Covariance):
 
     @abstractmethod
     def dual_mean(self, tau: Array, nu: Array) -> Array:
-        """Return b = K⁻¹μ = (I + TK)⁻¹ν alone."""
+        """Return b = K⁻¹μ = (I + TK)⁻¹ν alone, for a vector or for columns."""

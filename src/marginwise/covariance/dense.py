@@ -118,16 +118,17 @@ class DenseCovariance(RowCovariance, SiteCovariance):
 
     def dual_mean(self, tau: Array, nu: Array) -> Array:
         """Return b = K⁻¹μ = (I + TK)⁻¹ν alone, at a third of the cost of all moments."""
-        gram = self.gram
+        gram, columns = self.gram, nu.reshape(len(tau), -1)
         if tau.min() < 0.0:
             return solve(np.eye(len(nu)) + tau[:, None] * gram, nu, check_finite=False)
         root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
         factor, _ = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)
         # b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is too small to be divided by
-        weak = np.where(tau * gram.diagonal() < _WEAK, nu, 0.0)
-        right = (nu - weak) / root - root * (gram @ weak)
+        weak = np.where((tau * gram.diagonal() < _WEAK)[:, None], columns, 0.0)
+        root = root[:, None]
+        right = (columns - weak) / root - root * (gram @ weak)
         solution, _ = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)
-        return weak + root * solution
+        return (weak + root * solution).reshape(nu.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,11 @@ class DenseGaussian(SiteGaussian):
     covariance: Array
 
     def times_covariance(self, x: Array) -> Array:
-        return blas.dsymv(1.0, self.covariance, x, lower=1)
+        product = blas.dsymv if x.ndim == 1 else blas.dsymm
+        return product(1.0, self.covariance, x, lower=1)
+
+    def coefficients(self, nu: Array) -> Array:
+        return nu - (self.tau * self.times_covariance(nu).T).T
 
     def correlations(self, own: float) -> Correlations:
         return DenseCorrelations.of(self.covariance, np.sqrt(self.variance), own)
@@ -161,9 +166,12 @@ class DenseGaussian(SiteGaussian):
     def contract_evidence(self, residual_bar: Array) -> Array:
         return self.prior.contract(evidence_cotangent(self.covariance, self.dual_mean, self.tau, self.free))
 
-    def contract_marginals(self, mean_bar: Array, variance_bar: Array, residual_bar: Array) -> Array:
+    def contract_marginals(
+        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+    ) -> Array:
+        b = self.dual_mean if nu is None else self.coefficients(nu)
         sigma = self.full_covariance()
-        return self.prior.contract(marginals_cotangent(sigma, self.tau, self.dual_mean, mean_bar, variance_bar))
+        return self.prior.contract(marginals_cotangent(sigma, self.tau, b, mean_bar, variance_bar))
 
 
 @compiled_vector

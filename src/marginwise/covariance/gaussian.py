@@ -10,7 +10,7 @@ from marginwise._arrays import Array
 from marginwise.covariance.correlations import Correlations
 
 if TYPE_CHECKING:
-    from marginwise.covariance.base import Covariance
+    from marginwise.covariance.base import SiteCovariance
 
 
 class Sites(NamedTuple):
@@ -38,7 +38,7 @@ class SiteGaussian(ABC):
         The marginals without the point's own site: v = σ²/β, m = μ - vb.
     log_det : float
         ln |I + KT|.
-    prior : Covariance
+    prior : SiteCovariance
         K.
     """
 
@@ -51,7 +51,7 @@ class SiteGaussian(ABC):
     cavity_mean: Array
     cavity_variance: Array
     log_det: float
-    prior: Covariance
+    prior: SiteCovariance
 
     def latent_moments(self) -> tuple[Array, Array]:
         """Return mean and variance of the latent values: the values that the sites belong to, and their blur."""
@@ -59,7 +59,11 @@ class SiteGaussian(ABC):
 
     @abstractmethod
     def times_covariance(self, x: Array) -> Array:
-        """Return Σx."""
+        """Return Σx for a vector or for columns."""
+
+    @abstractmethod
+    def coefficients(self, nu: Array) -> Array:
+        """Return what b is in :meth:`predictor` for other ν, or for columns of them, with the same τ."""
 
     @abstractmethod
     def correlations(self, own: float) -> Correlations:
@@ -84,8 +88,13 @@ class SiteGaussian(ABC):
         """
 
     @abstractmethod
-    def contract_marginals(self, mean_bar: Array, variance_bar: Array, residual_bar: Array) -> Array:
-        """Return those of a function with these cotangents of the marginals at fixed sites, and of the residual."""
+    def contract_marginals(
+        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+    ) -> Array:
+        """Return those of a function with these cotangents of the marginals at fixed sites, and of the residual.
+
+        With columns ``nu`` in the place of ν, means and their cotangents have columns, too.
+        """
 
 
 def marginals(tau: Array, nu: Array, mean: Array, variance: Array, free: Array) -> dict[str, Array]:

@@ -91,8 +91,8 @@ class LowRankCovariance(SiteCovariance):
         """Return ν - τ∘Vu, u the posterior mean of the weights of the features."""
         factor, projected = posterior_factor(self, tau, nu)
         if factor is None:
-            return np.full(len(nu), np.nan)
-        return nu - tau * self.expand(lapack.dpotrs(factor, projected, lower=1)[0])
+            return np.full_like(nu, np.nan)
+        return nu - (tau * self.expand(lapack.dpotrs(factor, projected, lower=1)[0]).T).T
 
     def project(self, x: Array) -> Array:
         """Return Vᵀx for a vector or for columns."""

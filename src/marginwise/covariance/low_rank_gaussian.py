@@ -47,6 +47,13 @@ class LowRankGaussian(SiteGaussian):
     def times_covariance(self, x: Array) -> Array:
         return self.prior.expand(self.weight_covariance @ self.prior.project(x))
 
+    def coefficients(self, nu: Array) -> Array:
+        return self.prior.dual(self._weight_mean(nu))
+
+    def _weight_mean(self, nu: Array) -> Array:
+        """Return the mean of u for other ν, or for columns of them."""
+        return self.weight_covariance @ self.prior.project(nu)
+
     def correlations(self, own: float) -> Correlations:
         """(Σ∘Σ)x is diag(ΣXΣ), X = diag(x), which needs m×m matrices only."""
         A_inverse = self.weight_covariance
@@ -76,15 +83,26 @@ class LowRankGaussian(SiteGaussian):
             residual_bar,
         )
 
-    def contract_marginals(self, mean_bar: Array, variance_bar: Array, residual_bar: Array) -> Array:
-        """The cotangent of V is puᵀ + bqᵀ + 2(S̄V - TVA⁻¹H)A⁻¹, q = A⁻¹Vᵀμ̄, p = μ̄ - τ∘Vq, H = VᵀS̄V, S̄ = diag(σ̄²)."""
-        A_inverse = self.weight_covariance
+    def contract_marginals(
+        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+    ) -> Array:
+        """The cotangent of V is puᵀ + bqᵀ + 2(S̄V - TVA⁻¹H)A⁻¹, q = A⁻¹Vᵀμ̄, p = μ̄ - τ∘Vq, H = VᵀS̄V, S̄ = diag(σ̄²).
+
+        Columns of u, b, μ̄ add up.
+        """
+        n, tau, A_inverse = len(self.tau), self.tau[:, None], self.weight_covariance
+        mean_bar = mean_bar.reshape(n, -1)
+        if nu is None:
+            u, b = self.weight_mean[:, None], self.dual_mean[:, None]
+        else:
+            u = self._weight_mean(nu)
+            b = nu - tau * self.prior.expand(u)
         q = A_inverse @ self.prior.project(mean_bar)
-        p = mean_bar - self.tau * self.prior.expand(q)
+        p = mean_bar - tau * self.prior.expand(q)
         H = self.prior.weighted(variance_bar)
         return self.prior.contract(
-            np.column_stack([p, self.dual_mean]),
-            np.array([self.weight_mean, q]),
+            np.column_stack([p, b]),
+            np.vstack([u.T, q.T]),
             2.0 * np.column_stack([variance_bar, -self.tau]),
             np.array([A_inverse, A_inverse @ H @ A_inverse]),
             residual_bar,

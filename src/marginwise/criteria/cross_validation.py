@@ -140,14 +140,14 @@ def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
 
     There are never more folds than rows, so that none is empty.
     """
-    dealt = deal(y, np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
+    dealt = deal((y > 0).astype(np.intp), np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
     return dealt.argmax(axis=1)
 
 
 def dealt_out(problem: Problem, folds: int, seed: int) -> tuple[Problem, Indices]:
     """Return the problem with a row for each fold that examples of a row are in, and these folds."""
     number = min(folds, int(problem.counted.sum()))
-    dealt = deal(problem.y, problem.counted, number, np.random.default_rng(seed))
+    dealt = deal(problem.labels, problem.counted, number, np.random.default_rng(seed))
     rows, fold = np.nonzero(dealt)
     if len(rows) == problem.n:
         return problem, fold

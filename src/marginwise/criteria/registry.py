@@ -14,6 +14,7 @@ from marginwise.criteria.evidence import Evidence
 from marginwise.criteria.gacv import GACV
 from marginwise.criteria.kwok import KwokEvidence
 from marginwise.criteria.laplace import LaplaceEvidence
+from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.leave_one_out import LeaveOneOut
 from marginwise.criteria.radius import RadiusMargin
 from marginwise.criteria.span import RawSpan, Span
@@ -49,6 +50,7 @@ register(KwokEvidence)
 register(Evidence)
 register(EPEvidence)
 register(EPLeaveOneOut)
+register(LeastSquaresLeaveOneOut)
 register(CrossValidationError)
 register(CrossValidationLogLoss)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,56 +27,71 @@ _LEAST_SHARE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianPredictor:
-    """A Gaussian process given data, as far as predictions need it.
+class LatentPredictor:
+    """Gaussian processes given data, as far as predictions need them: one, or several that share their covariance.
 
     Attributes
     ----------
     points : array of shape (m, d)
         Points z_j whose covariances k_j(x) = K(x, z_j) say all about x.
-    coefficients : array of shape (m,)
+    coefficients : array of shape (m,) or (m, K)
         b: the latent mean is k(x)ᵀb.
-    gain : array of shape (m, m)
-        W: the latent variance is K(x, x) - k(x)ᵀWk(x).
-    kernel, likelihood
-        The prior covariance function, and the likelihood of a label.
+    gain : array of shape (m, m) or (m, r)
+        W, symmetric: the latent variance is K(x, x) - k(x)ᵀWk(x). Or F with few columns and FFᵀ ≈ W.
+    kernel : Kernel
+        The prior covariance function.
     """
 
     points: Array
     coefficients: Array
     gain: Array
     kernel: Kernel
-    likelihood: WeightedLikelihood
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
         X = check_inputs(X_new, "X_new")
+        blocks = [self._moments(rows, self.kernel.cross(rows, self.points)) for rows in self._in_blocks(X)]
+        return tuple(np.concatenate(part) for part in zip(*blocks, strict=True))  # type: ignore[return-value]
+
+    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
+        """Return k(x)ᵀb alone."""
+        X = check_inputs(X_new, "X_new")
+        blocks = [self.kernel.cross(rows, self.points) @ self.coefficients for rows in self._in_blocks(X)]
+        return np.concatenate(blocks)
+
+    def _moments(self, X: Array, k: Array) -> tuple[Array, Array]:
         prior = self.kernel.diagonal(X)
-        mean, explained = np.empty(len(X)), np.empty(len(X))
+        image = k @ self.gain
+        square = self.gain.shape[1] == len(self.points)
+        explained = np.einsum("ij,ij->i", image, k if square else image)
+        return k @ self.coefficients, np.maximum(prior - explained, _LEAST_SHARE * prior)
+
+    def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
             safe_point()
-            rows = slice(start, start + step)
-            k = self.kernel.cross(X[rows], self.points)
-            mean[rows] = k @ self.coefficients
-            explained[rows] = np.einsum("ij,ij->i", k @ self.gain, k)
-        return mean, np.maximum(prior - explained, _LEAST_SHARE * prior)
+            yield X[start : start + step]
 
     def squared_slopes(self, weights: Array) -> Array:
-        """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input."""
-        Z = self.points
+        """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input.
+
+        Those of several latent means are added.
+        """
+        Z, b = self.points, self.coefficients.reshape(len(self.points), -1)
         total = np.zeros(Z.shape[1])
-        step = max(1, _BLOCK_NUMBERS // len(Z))
-        for start in range(0, len(Z), step):
-            rows = slice(start, start + step)
-            total += weights[rows] @ self.kernel.slopes(Z[rows], Z, self.coefficients) ** 2
+        done = 0
+        for rows in self._in_blocks(Z):
+            own = weights[done : done + len(rows)]
+            for column in b.T:
+                total += own @ self.kernel.slopes(rows, Z, column) ** 2
+            done += len(rows)
         return total / weights.sum()
 
     def term_shares(self, weights: Array) -> dict[str, float]:
         """Return the share of each shape of functions in the variance of the latent mean over the points, weighted.
 
-        That is cov(f_t, f)/var f for the terms t of the kernel, without the constant; terms of one shape are added.
-        Shares have sum 1; one can be below 0 where terms work against each other.
+        That is cov(f_t, f)/var f for the terms t of the kernel, without the constant; terms of one shape are added, and
+        so are several latent means. Shares have sum 1; one can be below 0 where terms work against each other.
         """
         centre = weights / weights.sum()
         shares: dict[str, float] = {}
@@ -84,23 +100,32 @@ class GaussianPredictor:
             if term.shape != "constant":
                 value = self._latent_of(term)
                 latent[t] = value - centre @ value
-        total = sum(latent.values(), start=np.zeros(len(weights)))
-        variance = float(centre @ total**2)
+        total = sum(latent.values(), start=np.zeros((len(weights), 1)))
+        variance = float((centre @ total**2).sum())
         for t, value in latent.items():
             shape = self.kernel.terms[t].shape
-            share = float(centre @ (value * total)) / variance if variance > 0.0 else 1.0 / len(latent)
+            share = float((centre @ (value * total)).sum()) / variance if variance > 0.0 else 1.0 / len(latent)
             shares[shape] = shares.get(shape, 0.0) + share
         return shares
 
     def _latent_of(self, term: Kernel) -> Array:
-        """Return the part of a term in the latent mean at the points, a block at a time."""
-        step = max(1, _BLOCK_NUMBERS // len(self.points))
-        blocks = [self.points[start : start + step] for start in range(0, len(self.points), step)]
-        return np.concatenate([term.cross(block, self.points) @ self.coefficients for block in blocks])
+        """Return the part of a term in the latent means at the points, columns, a block at a time."""
+        b = self.coefficients.reshape(len(self.points), -1)
+        return np.concatenate([term.cross(rows, self.points) @ b for rows in self._in_blocks(self.points)])
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPredictor(LatentPredictor):
+    """A Gaussian process given data, and the likelihood of a label."""
+
+    likelihood: WeightedLikelihood
 
     def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
         """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
-        mean, variance = self.latent_mean_and_variance(X_new)
+        return self.log_label_probability_of(*self.latent_mean_and_variance(X_new))
+
+    def log_label_probability_of(self, mean: Array, variance: Array) -> Array:
+        """Return the same from the moments of the latent value."""
         one = self.likelihood.unweighted(len(mean))
         columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
         return np.column_stack(columns) + self.likelihood.log_kappa

@@ -1,0 +1,83 @@
+"""Leave-one-out log-probability of the labels by least squares: closed form, for any number of classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marginwise._arrays import Array
+from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.training import OWN_STATE
+from marginwise.errors import InvalidInputError
+from marginwise.many.link import SoftmaxLink, fit_link
+from marginwise.many.posterior import ClassPosterior, least_squares
+from marginwise.model import Model
+from marginwise.problem import Problem
+
+
+class LeastSquaresLeaveOneOut(Criterion):
+    """The mean leave-one-out log-probability of the labels where latent functions are found by least squares.
+
+    One factorisation gives the moments of the latent function of each class without each example in turn; a softmax
+    function turns them into probabilities, its steepness found at the same time (:mod:`marginwise.many.link`).
+    """
+
+    name = "ls-loo"
+    direction = "maximise"
+    slacks = ("quadratic",)
+    smooth = True
+    scale_free = True
+    equation = "leave-one-out of Gaussian process regression on labels (Rasmussen & Williams 2006, 5.4.2, 6.5), softmax"
+
+    def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
+        """Return the mean log-probability, with the log prior of the link divided by n, and its gradient."""
+        if not (state is None or isinstance(state, SoftmaxLink)):
+            raise InvalidInputError("state", state, OWN_STATE)
+        problem = problem.distinct
+        posterior = least_squares(problem, model)
+        fit = fit_link(*posterior.left_out, problem.labels, problem.weights, state)
+        n = float(problem.weights.sum())
+        gradient = _gradient(posterior, fit.mean_bar, fit.variance_bar) / n if with_gradient else None
+        return Evaluation(fit.value / n, gradient, state=fit.link, info={"link": fit.link})
+
+
+def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -> Array:
+    """Return the derivatives in log C and the kernel's, from those in the moments without one example.
+
+    Backwards: what stays of the row's own site, the cavity, the marginals (v = σ²/β, m = μ - vb), the sites, which
+    depend on C and, where the covariance leaves a residual, on the kernel.
+    """
+    g, unit = posterior.gaussian, posterior.unit
+    m, v = posterior.cavity
+    targets = posterior.eta / posterior.precision[:, None]
+    weight = v * posterior.staying * posterior.precision
+    shrink = 1.0 + weight
+    left = (m + weight[:, None] * targets) / shrink[:, None]
+    by_weight = (
+        np.einsum("ij,ij->i", mean_bar, targets - left) - unit * variance_bar * v / shrink
+    ) / shrink  # ∂/∂(v s ρ), v fixed elsewhere
+    by_log_c = float(by_weight @ weight) + unit * float(variance_bar @ (v / shrink))
+    m_bar = mean_bar / shrink[:, None]
+    v_bar = unit * variance_bar / shrink + by_weight * weight / v
+
+    tau, free, residual = g.tau, g.free, g.prior.residual
+    own = g.cavity_variance
+    mean = g.times_covariance(posterior.nu)
+    b = posterior.nu - tau[:, None] * mean
+    mu_bar = m_bar / free[:, None]
+    sigma_bar = (v_bar - np.einsum("ij,ij->i", m_bar, b)) / free**2
+    pulled = g.times_covariance(mu_bar)
+    nu_bar = pulled - own[:, None] * m_bar
+    tau_bar = -g.variance * g.correlations(1.0).times_squared(g.variance * sigma_bar)
+    tau_bar += own**2 * v_bar - np.einsum("ij,ij->i", pulled, mean)
+    tau_bar += np.einsum("ij,ij->i", m_bar, own[:, None] * mean - (own**2)[:, None] * b)
+    to_sites = tau * tau_bar + np.einsum("ij,ij->i", nu_bar, posterior.nu)
+    if residual is None:
+        by_log_c += float(to_sites.sum())
+        residual_bar = np.zeros(0)
+    else:
+        by_log_c += float(to_sites @ (1.0 - tau * residual))
+        residual_bar = v_bar - tau * to_sites
+    by_kernel = g.contract_marginals(mu_bar, sigma_bar, residual_bar, posterior.nu)
+    return np.concatenate([[by_log_c], by_kernel])

@@ -1,0 +1,27 @@
+"""Many classes: one kernel, one latent function for each class, and class probabilities from all of them."""
+
+from marginwise.many.link import SoftmaxLink
+from marginwise.many.posterior import (
+    EP,
+    LEAST_SQUARES,
+    METHODS,
+    SOFTMAX,
+    ClassPosterior,
+    ClassPredictor,
+    best_softmax_C,
+    least_squares,
+    softmax_map,
+)
+
+__all__ = [
+    "EP",
+    "LEAST_SQUARES",
+    "METHODS",
+    "SOFTMAX",
+    "ClassPosterior",
+    "ClassPredictor",
+    "SoftmaxLink",
+    "best_softmax_C",
+    "least_squares",
+    "softmax_map",
+]

@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MarginwiseError as error:
         return _say(f"{name}: error: {error}", MISTAKE if isinstance(error, ModelFileError) else FAILURE)
     except MemoryError as error:
-        return _say(f"{name}: error: not enough memory ({error}); try with fewer rows", FAILURE)
+        return _say(f"{name}: error: not enough memory ({error}); try with fewer rows or columns", FAILURE)
     except OSError as error:
         return _say(f"{name}: error: {error.filename or 'output'}: {error.strerror or error}", FAILURE)
 

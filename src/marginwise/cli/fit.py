@@ -86,6 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught, progress_default(show):
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(table.X, table.y)
+    seconds = time.perf_counter() - start
+    if model_path is not None:  # before anything else: whatever happens now, the fit is kept
+        from marginwise.cli.model_file import write_model
+
+        with written_whole(model_path) as draft:
+            write_model(model, table.schema, draft)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
     if arguments.class_weight is None:  # where classes count the same, the commonest is no measure
         findings += check_error(model.loo_error_, table)
@@ -95,14 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
         name=Path(arguments.table).name,
         seed=arguments.seed,
         warnings=[*remarks, *findings],
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
     )
     warn(findings)
-    if model_path is not None:
-        from marginwise.cli.model_file import write_model
-
-        with written_whole(model_path) as draft:
-            write_model(model, table.schema, draft)
     if report_path is not None:
         from marginwise.cli.fit_report import fit_report
 

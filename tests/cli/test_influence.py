@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from peak_memory import peak_memory
 
 from marginwise import TunedSVC
 from marginwise.cli.influence import influences
 from marginwise.datasets import Table
+from peak_memory import peak_memory
 
 
 class Rule:

@@ -83,7 +83,9 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes here; -1 for one on each core")
     parser.add_argument("--backend", choices=("loky", "dask"), default="loky", help="processes here, or a Dask cluster")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://HOST:8786")
-    parser.add_argument("--redo", action="store_true", help="replace rows that were made with other settings")
+    parser.add_argument(
+        "--redo", action="store_true", help="replace rows that were damaged, or made with other settings"
+    )
     parser.add_argument("--no-progress", dest="progress", action="store_false", default=None, help="show no progress")
 
 

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from typing import Any
 
 from marginwise._runtime.interrupts import answer_interrupts
+from marginwise.cli.text import remark
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 
 #: What a shell expects beside 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
@@ -138,5 +139,5 @@ def _in_words(mistake: InvalidInputError) -> str:
 
 
 def _say(message: str, code: int) -> int:
-    sys.stderr.write(" ".join(message.split()) + "\n")
+    remark(" ".join(message.split()) + "\n")
     return code

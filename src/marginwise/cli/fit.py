@@ -12,7 +12,7 @@ from pathlib import Path
 
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import printable, warn
+from marginwise.cli.text import tell, warn
 from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError
 
 
@@ -114,9 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
         paths = {kind: None if path is None else str(path) for kind, path in files.items()}
         sys.stdout.write(json.dumps({**summary.to_dict(), **paths}, indent=2) + "\n")
     elif not arguments.quiet:
-        sys.stdout.write(printable(summary.to_text(), sys.stdout.encoding))
+        tell(summary.to_text())
         lines = [f"{kind:<7} {path}\n" for kind, path in files.items() if path is not None]
-        sys.stdout.write("\n" + "".join(lines) if lines else "")
+        tell("\n" + "".join(lines) if lines else "")
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marginwise.cli import INTERRUPTED
-from marginwise.cli.text import listed
+from marginwise.cli.text import listed, tell
 from marginwise.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def run_trials(arguments: argparse.Namespace) -> int:
         progress=arguments.progress,
         redo=arguments.redo,
     )
-    sys.stdout.write(_told(summary, arguments.store))
+    tell(_told(summary, arguments.store))
     if summary.interrupted:
         return INTERRUPTED
     return 1 if summary.failed else 0
@@ -145,7 +145,7 @@ def write_report(arguments: argparse.Namespace) -> int:
         datasets = {row.dataset for row in store.rows()}
         write = write_general_report if datasets and datasets.isdisjoint(DATASETS) else write_paper_report
         page = write(store, arguments.output)
-    sys.stdout.write(f"{page}\n")
+    tell(f"{page}\n")
     return 0
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from marginwise._characters import as_csv, from_csv
 from marginwise.errors import InvalidInputError
 from marginwise.study.plan import Trial
 
@@ -286,7 +287,7 @@ def write_rows(path: Path, rows: Iterable[TrialRow]) -> Path:
         writer.writerow(_IN_FILE)
         for row in rows:
             row = replace(row, message=row.ending)
-            writer.writerow([_text(getattr(row, name)) for name in _IN_FILE])
+            writer.writerow([_cell(getattr(row, name)) for name in _IN_FILE])
     return path
 
 
@@ -294,13 +295,19 @@ def read_rows(path: Path) -> list[TrialRow]:
     """Read what :func:`write_rows` wrote, now or before there was some column."""
     with path.open(newline="", encoding="utf-8") as file:
         return [
-            TrialRow(**{name: COLUMNS[name].from_text(text) for name, text in record.items() if name in COLUMNS})
+            TrialRow(
+                **{name: COLUMNS[name].from_text(from_csv(text)) for name, text in record.items() if name in COLUMNS}
+            )
             for record in csv.DictReader(file)
         ]
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.{_TRACE_DIGITS}g}") if math.isfinite(value) else float(value)
+
+
+def _cell(value: object) -> object:
+    return as_csv(_text(value)) if isinstance(value, str) else _text(value)
 
 
 def _text(value: object) -> str:

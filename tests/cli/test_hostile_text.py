@@ -1,4 +1,4 @@
-"""Names, labels and files with control characters, HTML and formulas in them: shown as they are, and nothing happens."""
+"""Names, labels and files with control characters, HTML and formulas in them: shown, and no more."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ LAYERS = [
     "errors",
     "status",
     "_arrays",
+    "_characters",
     "_runtime",
     "_summary",
     "kernels",

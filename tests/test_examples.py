@@ -96,8 +96,9 @@ def test_examples_are_dealt_out_one_by_one(rng):
     assert dealt[0].min() >= 2
 
 
-def test_large_numbers_take_no_memory(rng):
-    y, numbers = np.where(np.arange(100) < 40, 1.0, -1.0), np.full(100, 1e6) + np.arange(100)
+@pytest.mark.parametrize("n", [100, 20_000])
+def test_large_numbers_take_no_memory(rng, n):
+    y, numbers = np.where(np.arange(n) < 0.4 * n, 1.0, -1.0), np.full(n, 1e6) + np.arange(n)
     tracemalloc.start()
     dealt = deal(y, numbers, 4, rng)
     _, most = tracemalloc.get_traced_memory()
@@ -105,6 +106,12 @@ def test_large_numbers_take_no_memory(rng):
     assert most < 20e6
     np.testing.assert_array_equal(dealt.sum(axis=1), numbers)
     assert np.ptp(dealt.sum(axis=0)) <= 1
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1e16], [1e-300, 1e300], [1e300, 1e300 * 3]])
+def test_weights_beyond_all_counting_are_no_counts(weights):
+    counts = counts_of(np.array(weights))
+    np.testing.assert_array_equal(counts, [1.0, 3.0] if weights[0] == 1e300 else [1.0, 1.0])
 
 
 def test_repetitions_that_chance_explains_are_believed_without_differing_labels():

@@ -167,6 +167,22 @@ class Hysteresis(Criterion):
         return Evaluation(value + trembling, gradient * (1.0 + trembling), state={"last": trembling})
 
 
+class OwnState(Hysteresis):
+    """The same, with a state of a type that only this criterion knows."""
+
+    name = "toy-own-state"
+
+    class State:
+        """More than data."""
+
+        def __init__(self, last: float) -> None:
+            self.last = last
+
+    def evaluate(self, problem: Problem, hyperparameters: Hyperparameters, state: Any = None, **_: Any) -> Evaluation:
+        found = super().evaluate(problem, hyperparameters, None if state is None else {"last": state.last})
+        return Evaluation(found.value, found.gradient, state=self.State(found.state["last"]))
+
+
 class RegressionEvidence(Criterion):
     """The evidence of Gaussian process regression on the labels, with noise variance 1/C, divided by n."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -19,10 +19,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShu
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise._runtime.processes import outcomes
+from marginwise._runtime.processes import job_runner, outcomes
+from marginwise._runtime.threads import one_thread
 from marginwise.criteria import as_criterion
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
@@ -151,7 +151,7 @@ def run_parts(
         for number, (train, test) in enumerate(rows)
         for name, method in methods.items()
     )
-    yield from outcomes(Parallel(n_jobs=n_jobs, return_as="generator_unordered"), tasks)
+    yield from outcomes(job_runner(n_jobs, "generator_unordered"), tasks)
 
 
 def scores(parts: Sequence[SplitScore]) -> list[Score]:
@@ -202,7 +202,7 @@ def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], tr
     start = time.perf_counter()
     nothing = np.empty(0)
     try:
-        with warnings.catch_warnings(), threadpool_limits(1), progress_default(False):
+        with warnings.catch_warnings(), one_thread(), progress_default(False):
             warnings.simplefilter("ignore")
             model = clone(method).fit(X[train], y[train])
             seconds = time.perf_counter() - start

@@ -21,18 +21,24 @@ _BELIEVED = 0.25
 #: columns independent: with a few columns of a few values each.
 _BY_CHANCE = 4.0
 
-#: Examples of a row that are dealt out one by one; of more, an equal number goes into each fold first.
-_ONE_BY_ONE = 1000
+#: Examples that are dealt one by one, of all rows together and of one; of more, an equal number goes into each fold.
+_ONE_BY_ONE, _MOST_OF_A_ROW = 200_000, 1000
+
+
+#: Weights beyond this are no counts: their sums would not be exact.
+_MOST_COUNTED = 2.0**45
 
 
 def counts_of(weights: Array) -> Array:
     """Return how often each row counts: its weight, in units of the smallest or as it is, where all these are whole.
 
-    Other weights can't be counts, and each row counts once.
+    Other weights can't be counts, nor can those beyond 2⁴⁵, and each row counts once.
     """
-    for counts in (weights / weights.min(), weights):
+    with np.errstate(over="ignore"):
+        units = weights / weights.min()
+    for counts in (units, weights):
         whole = np.round(counts)
-        if np.allclose(counts, whole, rtol=1e-9, atol=0.0):
+        if whole.max() <= _MOST_COUNTED and np.allclose(counts, whole, rtol=1e-9, atol=0.0):
             return whole
     return np.ones_like(weights)
 
@@ -70,7 +76,8 @@ def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Call
 def deal(labels: Indices, examples: Array, n_folds: int, rng: np.random.Generator) -> Array:
     """Return the number of examples of each row in each fold, shape (n, n_folds), labels spread evenly."""
     numbers = np.maximum(1, np.round(examples)).astype(np.int64)
-    even = np.maximum(numbers - _ONE_BY_ONE, 0) // n_folds
+    most = max(1, min(_MOST_OF_A_ROW, _ONE_BY_ONE // len(numbers)))
+    even = np.maximum(numbers - most, 0) // n_folds
     dealt = np.repeat(even[:, None].astype(float), n_folds, axis=1)
     loose = numbers - n_folds * even
     first = 0

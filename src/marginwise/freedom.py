@@ -21,11 +21,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from joblib import delayed
 
 from marginwise._arrays import Array, Indices
-from marginwise._runtime.processes import outcomes
+from marginwise._runtime.processes import job_runner, outcomes
+from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, stacking_weights
 from marginwise.examples import deal
@@ -123,7 +123,7 @@ def climb(
     rungs, columns = [0.0], []
     # No held-out sets, callbacks or bars: these are for the searches that the user sees.
     inside = SearchSettings(settings.search, settings.prior, limits=settings.limits, progress=False)
-    parallel = Parallel(n_jobs=settings.n_jobs, return_as="generator")
+    parallel = job_runner(settings.n_jobs)
     with parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
 
         def judge(
@@ -276,7 +276,7 @@ def _judge(
     On one thread, so that the digits do not depend on the number of processes beside it.
     """
     model, learnt = start.hyperparameters, start.learnt
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         if settings is not None:
             settings = settings.going_on(_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS])
             settings = replace(settings, search=_with_curvature(settings.search, () if model.is_isotropic else learnt))

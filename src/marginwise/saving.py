@@ -13,7 +13,6 @@ import io
 import json
 import os
 import re
-import uuid
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ import scipy
 import sklearn
 from sklearn.base import BaseEstimator
 
+from marginwise._runtime.files import write_whole
 from marginwise.criteria import criterion_class, criterion_names
 from marginwise.ensemble import TunedModel
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
@@ -145,7 +145,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     header = json.dumps({**versions, "scikit-learn": sklearn.__version__}).encode()
     content = header + b"\n" + archive
     first = f"marginwise-model {FORMAT} {hashlib.sha256(content).hexdigest()}\n"
-    _write_whole(target, first.encode() + content)
+    write_whole(target, first.encode() + content)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -249,19 +249,6 @@ def _own_types() -> set[str]:
     likelihoods = {type(likelihood) for likelihood in LIKELIHOODS.values()}
     named = {_name(kind) for kind in (*_PARTS, *criteria, *likelihoods, *SEARCHES.values())}
     return _MODELS | {name for name in named if name.startswith("marginwise.")}  # users may register criteria
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is seen either whole or not at all, even if the machine stops half-way."""
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.draft")
-    try:
-        with open(draft, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _skops() -> Any:

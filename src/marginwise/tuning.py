@@ -335,8 +335,8 @@ def _entropy(random_state: int | None, directory: Path | None) -> int:
             raise InvalidInputError("random_state", random_state, "an integer that is not negative, or None")
         return int(random_state)
     recorded = recorded_settings(directory) if directory is not None else None
-    if recorded is not None and "seed" in recorded:
-        return int(recorded["seed"])
+    if recorded is not None and isinstance(recorded.get("seed"), int):
+        return abs(int(recorded["seed"]))
     fresh = np.random.SeedSequence().entropy
     assert isinstance(fresh, int)
     return fresh

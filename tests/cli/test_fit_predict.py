@@ -395,3 +395,17 @@ def test_no_file_whatever_leads_to_a_traceback(
     if b"ill" not in content:
         assert main(["fit", str(folder / "any"), "--target", "ill", "--no-files"]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_model_is_kept_when_what_comes_after_the_fit_fails(
+    run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(*_: object) -> None:
+        raise MemoryError("Unable to allocate 4 GiB")
+
+    monkeypatch.setattr("marginwise.cli.summary.influences", too_large)
+    model, report = tmp_path / "m.skops", tmp_path / "r.html"
+    words = ["fit", folder / "patients.csv", "-t", "ill", "--drop", "id", *FAST, "-m", model, "-r", report]
+    assert "fewer rows or columns" in refused(run, *words, code=1)
+    assert run("predict", model, folder / "patients.csv")[0] == 0
+    assert not report.exists()

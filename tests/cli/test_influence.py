@@ -8,6 +8,7 @@ import pytest
 from marginwise import TunedSVC
 from marginwise.cli.influence import influences
 from marginwise.datasets import Table
+from peak_memory import peak_memory
 
 
 class Rule:
@@ -53,7 +54,7 @@ def test_no_row_keeps_its_own_cell() -> None:
     X = np.arange(50.0)[:, None]
     seen = []
     influences(Rule(lambda X: seen.append(X) or X[:, 0]), table(X, ["a"]), seed=1)
-    before, after = np.split(seen[0][:, 0], 2)
+    before, after = seen
     assert (before != after).all()
 
 
@@ -64,3 +65,24 @@ def test_linear_effects_are_seen() -> None:
     data = table(X, ["linear", "noise"])
     found = influences(TunedSVC(0.0, random_state=0).fit(X, y), data, seed=0)
     assert found["linear"] > 5 * found["noise"]
+
+
+def test_wide_tables_take_no_more_memory_than_twice_the_table_and_a_block() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3000))
+    wide = table(X, [f"f{a}" for a in range(3000)])
+    seen = []
+
+    def function(X):
+        seen.append(len(X))
+        return X[:, 7]
+
+    assert peak_memory(lambda: influences(Rule(function), wide, seed=0)) < 2 * X.nbytes + 40 * 2**20
+    assert max(seen) * 3000 <= 2**20  # numbers predicted at a time
+
+
+def test_a_block_of_columns_gives_what_one_column_at_a_time_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 7))
+    rule, wide = Rule(lambda X: X @ np.arange(7.0)), table(X, "abcdefg")
+    together = influences(rule, wide, seed=3)
+    monkeypatch.setattr("marginwise.cli.influence._NUMBERS", 1)
+    assert influences(rule, wide, seed=3) == together

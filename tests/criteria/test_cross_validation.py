@@ -18,6 +18,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem, as_problem
 from marginwise.svm import solve_problem
+from peak_memory import peak_memory
 from zoo import blobs, random_hyperparameters
 
 SLACKS = ["linear", "quadratic"]
@@ -66,9 +67,11 @@ def test_repetitions_are_spread_over_the_folds(slack: str) -> None:
     """They are where inputs carry both labels."""
     X, y, times = [[0.0], [0.0], [1.0], [1.0]], [1, -1, 1, -1], np.array([7.0, 3.0, 2.0, 5.0])
     problem, h = as_problem(X, y, times), Hyperparameters(1.5, 1.0, 0.1, [0.8])
-    spread, fold = dealt_out(problem, 3, seed=0)
-    np.testing.assert_array_equal(np.bincount(spread.X[:, 0].astype(int) * 2 + (spread.y < 0), spread.weights), times)
-    assert len(np.unique(fold[:3])) == 3  # seven of three folds
+    dealt = dealt_out(problem, 3, seed=0)
+    np.testing.assert_array_equal(dealt.sum(axis=1), times)
+    assert (dealt[0] > 0).all()  # seven of three folds
+    rows, fold = np.nonzero(dealt)
+    spread = Problem(problem.X[rows], problem.y[rows], dealt[rows, fold])
     margin = spread.y * held_out_latent(spread, h, slack, fold)
     criterion = CrossValidationError(slack, folds=3)
     expected = pytest.approx(np.average(margin <= 1e-10, weights=spread.weights))
@@ -136,3 +139,14 @@ def test_folds_are_checked(folds: float) -> None:
 def test_a_foreign_state_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="state"):
         CrossValidationError().evaluate(blobs(30, 2), Hyperparameters(), state=(None, None))
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_repetitions_cost_no_memory(slack: str, rng: np.random.Generator) -> None:
+    """Neither in their number, nor for being in every fold: the Gram matrix is that of the distinct rows."""
+    X = np.vstack([half := rng.normal(size=(60, 2)), half])
+    times = np.tile(rng.integers(1, 10**9, size=60).astype(float), 2)
+    problem = as_problem(X, np.repeat([1.0, -1.0], 60), times)
+    assert problem.counted.max() > 10**7
+    criterion, h = CrossValidationLogLoss(slack), Hyperparameters(1e-8, 1.0, 0.1, [1.0, 1.0])
+    assert peak_memory(lambda: criterion.evaluate(problem, h)) < 20 * 2**20

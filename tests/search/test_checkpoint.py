@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -19,13 +22,15 @@ import pytest
 from killed import columns, walk
 
 import toys
+from marginwise._runtime.files import hold, sync
 from marginwise.criteria.contract import Criterion
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import paper_start
 from marginwise.likelihoods import LINEAR
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import SEARCHES, RandomWalk, Record
+from marginwise.search.checkpoint import signed_line
 from marginwise.search.contract import Space
 from marginwise.search.driver import Limits
 from marginwise.search.held_out import HeldOut
@@ -111,13 +116,152 @@ def test_killed_between_the_state_and_its_line(tmp_path: Path) -> None:
     go(tmp_path, max_evaluations=30)
     before = tmp_path / "before"
     shutil.copytree(tmp_path, before)
-    accepted = [json.loads(line)["accepted"] for line in log(tmp_path).read_text().splitlines()[1:]]
-    last = max(k for k, was in enumerate(accepted) if was)
-    (before / f"run-0.state-{last + 3}").write_bytes(b"a state of a point that was never logged")
-    (before / "run-0.state-99.draft").write_bytes(b"half a sta")
+    (before / f"run-0.state-{path_of(tmp_path)[-1] + 3}").write_bytes(b"a state of a point that was never logged")
     assert_same(go(before), go(None))
-    kept = [path.name for path in before.iterdir()]
-    assert len(kept) == 2  # the log and one state
+    kept = {path.name for path in before.iterdir()}
+    assert kept == {"run-0.jsonl", *(f"run-0.state-{index}" for index in path_of(before)[-2:])}
+
+
+def path_of(directory: Path) -> list[int]:
+    """The evaluations that the search moved to."""
+    entries = [json.loads(line) for line in log(directory).read_text().splitlines()[1:]]
+    return [index for index, entry in enumerate(entries) if entry["accepted"]]
+
+
+def test_after_the_loss_of_the_last_line_nothing_is_computed_twice_but_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a power failure: the state of the line before is still there."""
+    go(tmp_path, max_evaluations=30)
+    lines = log(tmp_path).read_bytes().splitlines(keepends=True)
+    last = path_of(tmp_path)[-1]
+    log(tmp_path).write_bytes(b"".join(lines[: 1 + last]))
+    looks, evaluate = 0, toys.Hysteresis.evaluate
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return evaluate(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(toys.Hysteresis, "evaluate", counted)
+        found = go(tmp_path)
+    assert looks == 60 - last
+    assert_same(found, go(None))
+
+
+@pytest.mark.parametrize("lost", ["one", "all", "flipped"])
+def test_states_that_are_lost_are_computed_again(lost: str, tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=30)
+    states = sorted(tmp_path.glob("*.state-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    for path in states[-1:] if lost == "one" else states:
+        if lost == "flipped":
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+        else:
+            path.unlink()
+    assert_same(go(tmp_path), go(None))
+
+
+def test_states_that_are_no_data_are_computed_again(tmp_path: Path) -> None:
+    go(tmp_path, toys.OwnState, max_evaluations=30)
+    assert [path.name for path in tmp_path.iterdir()] == ["run-0.jsonl"]
+    assert_same(go(tmp_path, toys.OwnState), go(None, toys.OwnState))
+
+
+@pytest.mark.parametrize("criterion", ["laplace-evidence", "ep-loo", "cross-validation", "radius-margin"])
+def test_states_of_real_criteria_are_kept(criterion: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"random_state": 1, "search": "nelder-mead"}
+    tune(PROBLEM.X, PROBLEM.y, criterion, max_evaluations=12, checkpoint=tmp_path, **options)
+    assert len(list(tmp_path.glob("*.state-*"))) == 2
+    continued = tune(PROBLEM.X, PROBLEM.y, criterion, max_evaluations=24, checkpoint=tmp_path, **options)
+    assert_same(continued, tune(PROBLEM.X, PROBLEM.y, criterion, max_evaluations=24, **options))
+
+
+@pytest.mark.parametrize("line", [1, 8, 20])
+def test_a_garbled_line_and_those_after_it_are_computed_again(line: int, tmp_path: Path) -> None:
+    go(tmp_path, max_evaluations=30)
+    lines = log(tmp_path).read_bytes().splitlines(keepends=True)
+    lines[line] = lines[line].replace(b"1", b"2", 1)
+    log(tmp_path).write_bytes(b"".join(lines))
+    with pytest.warns(UserWarning, match=f"damaged after {line - 1} evaluations"):
+        found = go(tmp_path)
+    assert_same(found, go(None))
+
+
+def test_a_state_runs_no_code(tmp_path: Path) -> None:
+    """A state that was made to run something when it is unpickled, with a line that vouches for it."""
+    go(tmp_path, max_evaluations=30)
+    last = path_of(tmp_path)[-1]
+    proof = tmp_path / "it ran"
+    evil = pickle.dumps(Touch(str(proof)))
+    (tmp_path / f"run-0.state-{last}").write_bytes(evil)
+    lines = log(tmp_path).read_bytes().splitlines(keepends=True)
+    entry = json.loads(lines[1 + last])
+    del entry["check"]
+    lines[1 + last] = signed_line(entry | {"state": hashlib.sha256(evil).hexdigest()[:16]})
+    log(tmp_path).write_bytes(b"".join(lines))
+    assert_same(go(tmp_path), go(None))
+    assert not proof.exists()
+    pickle.loads(evil)
+    assert proof.exists(), "the test can fail"
+
+
+class Touch:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (Path(self.path),)
+
+
+def test_a_second_process_is_kept_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(tmp_path, max_evaluations=30)
+    content = log(tmp_path).read_bytes()
+    monkeypatch.setattr("marginwise.search.checkpoint._PATIENCE", 0.1)
+    with log(tmp_path).open("ab") as held:
+        assert hold(held, 0.0)
+        with pytest.raises(InvalidInputError, match="no other process works on"):
+            go(tmp_path)
+        assert log(tmp_path).read_bytes() == content
+    assert_same(go(tmp_path), go(None))
+
+
+def test_two_processes_at_once_do_no_harm(tmp_path: Path) -> None:
+    """Whoever comes second waits a little, and then says that the directory is taken."""
+    script = Path(__file__).with_name("killed.py")
+    both = [
+        subprocess.Popen([sys.executable, script, tmp_path], env=SLOW, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    errors = [process.communicate()[1] for process in both]
+    codes = [process.returncode for process in both]
+    assert 0 in codes
+    assert all(code == 0 or "no other process works on" in error for code, error in zip(codes, errors, strict=True))
+    whole = columns(walk(None))
+    with np.load(tmp_path / "result.npz") as found:
+        for name, column in whole.items():
+            np.testing.assert_array_equal(found[name], column, err_msg=name)
+
+
+def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = 0
+
+    def full(file: Any) -> None:
+        nonlocal lines
+        lines += 1
+        if lines > 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("marginwise.search.checkpoint.sync", full)
+        with pytest.raises(MarginwiseError, match=r"can't be written: No space left on device; .* the same call"):
+            go(tmp_path)
+    assert_same(go(tmp_path), go(None))
 
 
 def test_keeps_no_states_for_criteria_without_any(tmp_path: Path) -> None:
@@ -188,14 +332,31 @@ def test_weights_of_held_out_examples_are_seen(tmp_path: Path) -> None:
         go(tmp_path, validation=(PROBLEM.X, PROBLEM.y, np.arange(1.0, 21.0)))
 
 
-def test_a_log_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
+def forged(directory: Path, index: int, **parts: Any) -> None:
+    """Change an evaluation in a log, checksum and all."""
+    lines = log(directory).read_bytes().splitlines(keepends=True)
+    entry = json.loads(lines[1 + index])
+    del entry["check"]
+    lines[1 + index] = signed_line(entry | parts)
+    log(directory).write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"position": [0.1] * 6}, "evaluation 4 was made elsewhere"),
+        ({"position": "nowhere"}, "describes no evaluation"),
+        ({"gradient": [1.0]}, "describes no evaluation"),
+        ({"value": "high"}, "describes no evaluation"),
+        ({"accepted": 1}, "describes no evaluation"),
+        ({"errors": {"test": 0.5}, "accepted": True}, "evaluation 4 does not follow"),
+        ({"more": 1}, "describes no evaluation"),
+    ],
+)
+def test_a_log_that_was_forged_is_refused(parts: dict[str, Any], message: str, tmp_path: Path) -> None:
     go(tmp_path, max_evaluations=10)
-    lines = log(tmp_path).read_text().splitlines()
-    entry = json.loads(lines[5])
-    entry["position"][0] += 0.1
-    lines[5] = json.dumps(entry)
-    log(tmp_path).write_text("\n".join(lines) + "\n")
-    with pytest.raises(InvalidInputError, match="evaluation 4 was made elsewhere"):
+    forged(tmp_path, 4, **parts)
+    with pytest.raises(InvalidInputError, match=message):
         go(tmp_path)
 
 

@@ -19,11 +19,11 @@ import pytest
 
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.study import Effort, Plan, Walk, benchmarks, run_study
-from marginwise.study import store as store_module
+from marginwise.study import database as database_module
 from marginwise.study.owners import Owner
 from marginwise.study.plan import Trial
 from marginwise.study.record import COLUMNS, TrialRow
-from marginwise.study.store import open_store
+from marginwise.study.store import LEASE, open_store
 from marginwise.study.trial import TrialTask
 
 TRIALS = [Trial("crabs", "gacv-walk", number) for number in range(4)]
@@ -74,7 +74,7 @@ def test_rows_come_back_as_they_were_and_in_order(store, tmp_path):
 
 def test_traces_come_back_to_seven_digits(store):
     rng = np.random.default_rng(0)
-    trace = {"value": rng.normal(size=50).tolist(), "test_error": [float("nan"), 0.0]}
+    trace = {"value": rng.normal(size=50).tolist(), "test_error": [float("nan"), 0.0] * 25}
     store.record(replace(ROW, trace=trace))
     found = store.trace(ROW)
     np.testing.assert_allclose(found["value"], trace["value"], rtol=1e-6)
@@ -116,7 +116,7 @@ def test_what_is_no_study_is_refused(tmp_path):
 def test_a_later_layout_is_refused(store, tmp_path):
     store.close()
     with sqlite3.connect(store.path) as database:
-        database.execute(f"PRAGMA user_version = {store_module.SCHEMA + 1}")
+        database.execute(f"PRAGMA user_version = {database_module.SCHEMA + 1}")
     database.close()
     with pytest.raises(InvalidInputError, match="use the marginwise that made it"):
         open_store(url(tmp_path))
@@ -183,12 +183,12 @@ def test_claims_from_elsewhere_hold_as_long_as_their_lease(store, monkeypatch):
     assert far.lives() is None
     assert store.claim(TRIALS[:1], far, begun=0.0) == TRIALS[0]
     now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 0.9 * store_module.LEASE)
+    monkeypatch.setattr(time, "time", lambda: now + 0.9 * LEASE)
     assert store.claim(TRIALS[:1], me, begun=0.0) is None
     store.renew(far)
-    monkeypatch.setattr(time, "time", lambda: now + 1.8 * store_module.LEASE)
+    monkeypatch.setattr(time, "time", lambda: now + 1.8 * LEASE)
     assert store.claim(TRIALS[:1], me, begun=0.0) is None
-    monkeypatch.setattr(time, "time", lambda: now + 2.0 * store_module.LEASE)
+    monkeypatch.setattr(time, "time", lambda: now + 2.0 * LEASE)
     assert store.claim(TRIALS[:1], me, begun=0.0) == TRIALS[0]
     assert not store.finish(replace(ROW, number=0), far)  # it came too late
 
@@ -205,8 +205,8 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, t
         store, owner = open_store(sys.argv[1]), Owner.this_process()
         row = store.rows()[0]
         assert store.claim([Trial("crabs", "gacv-walk", 2)], owner, begun=0.0)
-        store._database.execute("PRAGMA cache_size = 1")  # pages go to the file before the transaction ends
-        with store._writing() as database:
+        store._database.connection.execute("PRAGMA cache_size = 1")  # pages go to the file before the transaction ends
+        with store._database.writing() as database:
             database.execute("DELETE FROM claims")
             store._insert(database, replace(row, number=2, trace={"value": [i / 7 for i in range(100_000)]}))
             os.kill(os.getpid(), signal.SIGKILL)
@@ -304,8 +304,8 @@ def test_a_column_that_was_declared_since_is_added(tmp_path):
 
 
 def test_columns_are_the_fields_of_a_row(store):
-    names = {name for (name,) in store._select("SELECT name FROM pragma_table_info('trials')")}
-    assert names == {field.name for field in fields(TrialRow)} | {"finished"}
+    names = {name for (name,) in store._database.select("SELECT name FROM pragma_table_info('trials')")}
+    assert names == {field.name for field in fields(TrialRow)} | {"finished", "seal"}
     kinds = {name: column.sql for name, column in COLUMNS.items()}
     assert kinds["number"] == "number INTEGER NOT NULL"
     assert kinds["seconds"] == "seconds REAL NOT NULL DEFAULT 0.0"
@@ -313,3 +313,98 @@ def test_columns_are_the_fields_of_a_row(store):
     assert kinds["extra"] == "extra TEXT NOT NULL DEFAULT '{}'"
     assert kinds["hyperparameters"] == "hyperparameters TEXT"
     assert kinds["trace"] == "trace BLOB"
+
+
+def damage(path, *statements: str) -> None:
+    """Change a store behind its back."""
+    database = sqlite3.connect(path)
+    for statement in statements:
+        database.execute(statement)
+    database.commit()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE trials SET extra = '{\"support_fraction\": 0.7'",
+        "UPDATE trials SET extra = '[1]'",
+        "UPDATE trials SET hyperparameters = '[1.0, 0.3, 1e-4]'",
+        "UPDATE trials SET seconds = 'long'",
+        "UPDATE trials SET test_error = 0.01",
+        "UPDATE trials SET message = x'ff00'",
+        "UPDATE trials SET dataset = 7",
+        "UPDATE trials SET seal = 'abc'",
+    ],
+)
+def test_a_damaged_row_is_said_and_can_be_redone(store, tmp_path, statement):
+    store.record(ROW)
+    store.record(replace(ROW, number=2))
+    store.close()
+    damage(store.path, statement + " WHERE number = 1")
+    with open_store(url(tmp_path)) as opened:
+        with pytest.raises(MarginwiseError, match=r"was damaged \(1 rows, the first gacv-walk on .*--redo"):
+            opened.rows()
+        opened.remove(opened.damaged())
+        assert opened.rows() == [replace(ROW, number=2)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DROP TABLE claims", "the table claims lacks born, dataset"),
+        ("DROP TABLE settings", "the table settings lacks"),
+        ("DROP TABLE trials", "the table trials lacks dataset, finished, method, number, seed, status"),
+        ("ALTER TABLE trials DROP COLUMN finished", "the table trials lacks finished"),
+    ],
+)
+def test_missing_tables_are_said(store, tmp_path, statement, said):
+    store.close()
+    damage(store.path, statement)
+    with pytest.raises(MarginwiseError, match=rf"was damaged \({said}"):
+        open_store(url(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "trace",
+    ["'text'", "x'00'", "zeroblob(100)", f"x'{zlib.compress(b'[1]').hex()}'", f"x'{zlib.compress(b'{').hex()}'"],
+)
+def test_a_damaged_trace_is_said(store, tmp_path, trace):
+    store.record(replace(ROW, trace={"value": [1.0]}))
+    damage(store.path, f"UPDATE trials SET trace = {trace}")
+    with pytest.raises(MarginwiseError, match=r"was damaged \(the trace of gacv-walk on crabs"):
+        store.trace(ROW)
+
+
+def test_a_trace_that_unpacks_to_far_too_much_is_refused_and_not_unpacked(store, monkeypatch):
+    monkeypatch.setattr("marginwise.study.record._LONGEST_TRACE", 1000)
+    store.record(replace(ROW, trace={"value": [0.0] * 1000}))
+    with pytest.raises(MarginwiseError, match="cut off, or is too long"):
+        store.trace(ROW)
+
+
+@pytest.mark.parametrize("description", ["{", "7", "[]"])
+def test_damaged_settings_are_said(store, description):
+    store.describe({"abc": {"seed": 1}})
+    damage(store.path, f"UPDATE settings SET description = '{description}'")
+    with pytest.raises(MarginwiseError, match=r"was damaged \(the settings abc"):
+        store.settings("abc")
+
+
+def test_a_full_disk_is_said_and_loses_nothing(store, tmp_path):
+    store.record(ROW)
+    pages = store._database.select("PRAGMA page_count")[0][0]
+    store._database.connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLite answers as on a full disk
+    large = replace(ROW, number=2, message="x" * 10**5)
+    with pytest.raises(
+        MarginwiseError, match=r"full\. What was finished is kept: mend that, and the same command goes on"
+    ):
+        store.record(large)
+    store._database.connection.execute("PRAGMA max_page_count = 100000")
+    store.record(large)
+    assert store.rows() == [ROW, large]
+
+
+def test_what_sqlite_has_no_word_for_is_kept(store):
+    store.record(replace(ROW, message="no \udcff text", test_error=float("nan"), seconds=2))
+    assert store.rows() == [replace(ROW, message="no \\udcff text", test_error=None, seconds=2.0)]

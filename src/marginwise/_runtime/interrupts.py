@@ -22,9 +22,12 @@ from typing import Any
 _PATIENCE, _AGAIN = 0.5, 0.05
 
 #: Modules in which an exception at any moment does harm. Numba calls the first from compiled code and does not look at
-#: how it ended: a SystemError. The next two are called back where exceptions are swallowed, and so is the last, which
-#: besides would not restore what it has set.
-_UNSAFE = {"numba.core.serialize", "weakref", "llvmlite.binding.executionengine", "threadpoolctl"}
+#: how it ended: a SystemError. The next two are called back where exceptions are swallowed, and so is the fourth,
+#: which, as the last, would not restore what it has set.
+_UNSAFE = {
+    *("numba.core.serialize", "weakref", "llvmlite.binding.executionengine"),
+    *("threadpoolctl", "marginwise._runtime.threads"),
+}
 
 
 @contextmanager

@@ -1,11 +1,16 @@
-"""Jobs in other processes, by joblib, so that Ctrl-C ends them all and is never lost.
+"""Jobs in other processes, by joblib, so that Ctrl-C ends them all and is never lost, and none outlives this one.
 
-A terminal sends Ctrl-C to all processes. Those that run jobs never hear it: the one that waits for them answers.
+A terminal sends Ctrl-C to all processes. Those that run jobs never hear it: the one that waits for them answers. When
+that is killed, which nothing can answer, they end by themselves.
+
+Joblib's executor and tracker are no part of its public interface; this is the only module that knows them.
 """
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,8 +20,12 @@ from typing import Any
 from joblib import Parallel, effective_n_jobs
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
+from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
 from marginwise._runtime.interrupts import answer_at_once, answer_interrupts, hold_interrupts
+
+#: How often a process looks whether the one that started it still lives, in seconds.
+_WATCH = 1.0
 
 _HANDING_OVER = 0.1  # seconds; ended before a thread of its own has taken up the first jobs, joblib prints a KeyError
 
@@ -38,6 +47,34 @@ def outcomes(parallel: Parallel, jobs: Iterable[Any]) -> Iterator[Any]:
             time.sleep(_HANDING_OVER)
             results.throw(error)  # joblib ends its processes, if it has not done so yet
             raise
+
+
+def job_runner(n_jobs: int | None, return_as: str = "generator") -> Parallel:
+    """Return joblib's runner of ``delayed`` jobs, whose processes end when this one does."""
+    return Parallel(n_jobs=n_jobs, return_as=return_as, initializer=_end_with, initargs=(os.getpid(),))
+
+
+def process_pool(n_jobs: int) -> ProcessPoolExecutor:
+    """Return an executor of processes that are deaf to Ctrl-C and end with this one."""
+    return ProcessPoolExecutor(max_workers=n_jobs, initializer=_begin_process, initargs=(os.getpid(),))
+
+
+def _begin_process(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with(parent)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it is no more; where that can't be seen, leave it alone."""
+    if os.name != "posix" or os.getpid() == parent:
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent:  # an orphan has another parent
+            time.sleep(_WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from typing import Any
 
 from marginwise._runtime.interrupts import answer_interrupts
+from marginwise.cli.text import remark
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 
 #: What a shell expects beside 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
@@ -99,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MarginwiseError as error:
         return _say(f"{name}: error: {error}", MISTAKE if isinstance(error, ModelFileError) else FAILURE)
     except MemoryError as error:
-        return _say(f"{name}: error: not enough memory ({error}); try with fewer rows", FAILURE)
+        return _say(f"{name}: error: not enough memory ({error}); try with fewer rows or columns", FAILURE)
     except OSError as error:
         return _say(f"{name}: error: {error.filename or 'output'}: {error.strerror or error}", FAILURE)
 
@@ -138,5 +139,5 @@ def _in_words(mistake: InvalidInputError) -> str:
 
 
 def _say(message: str, code: int) -> int:
-    sys.stderr.write(" ".join(message.split()) + "\n")
+    remark(" ".join(message.split()) + "\n")
     return code

@@ -12,7 +12,7 @@ from typing import Any
 
 from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import aligned, listed, numbered, percent, printable, warn
+from marginwise.cli.text import aligned, listed, numbered, percent, tell, warn
 from marginwise.errors import InvalidInputError
 
 _CRITERIA = "ep-loo,ep-evidence,laplace-evidence,span"
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(result, indent=2) + "\n")
     else:
         text = f"{title}; {how}\n\n{aligned([_HEADER, *map(_row, ranked)], '<>>>>>')}\n{_NOTE}\n"
-        sys.stdout.write(printable(text, sys.stdout.encoding))
+        tell(text)
     return 0 if any(not s.failure for s in ranked) else 1
 
 

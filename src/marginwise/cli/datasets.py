@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from marginwise.cli.files import STANDARD
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import aligned
+from marginwise.cli.text import aligned, remark, tell
 
 _TARGET = "y"
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     with written_whole(path) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
         n = _write(data, arguments.part, stream)
     if not arguments.quiet:
-        sys.stderr.write(f"{n} rows of {data.name} written to {path}; the column to predict is {_TARGET!r}\n")
+        remark(f"{n} rows of {data.name} written to {path}; the column to predict is {_TARGET!r}\n")
     return 0
 
 
@@ -65,7 +65,7 @@ def _list(sets: list[Any], *, as_json: bool) -> None:
         sys.stdout.write(json.dumps(facts, indent=2) + "\n")
         return
     rows = [[f["name"], str(f["inputs"]), str(f["train"]), str(f["test"]), f["provenance"]] for f in facts]
-    sys.stdout.write(aligned([["name", "inputs", "train", "test", "from"], *rows], "<>>><"))
+    tell(aligned([["name", "inputs", "train", "test", "from"], *rows], "<>>><"))
 
 
 def _write(data: Any, part: str, stream: TextIO) -> int:

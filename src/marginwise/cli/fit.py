@@ -12,7 +12,7 @@ from pathlib import Path
 
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import printable, warn
+from marginwise.cli.text import tell, warn
 from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError
 
 
@@ -86,6 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught, progress_default(show):
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(table.X, table.y)
+    seconds = time.perf_counter() - start
+    if model_path is not None:  # before anything else: whatever happens now, the fit is kept
+        from marginwise.cli.model_file import write_model
+
+        with written_whole(model_path) as draft:
+            write_model(model, table.schema, draft)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
     if arguments.class_weight is None:  # where classes count the same, the commonest is no measure
         findings += check_error(model.loo_error_, table)
@@ -95,14 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
         name=Path(arguments.table).name,
         seed=arguments.seed,
         warnings=[*remarks, *findings],
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
     )
     warn(findings)
-    if model_path is not None:
-        from marginwise.cli.model_file import write_model
-
-        with written_whole(model_path) as draft:
-            write_model(model, table.schema, draft)
     if report_path is not None:
         from marginwise.cli.fit_report import fit_report
 
@@ -113,9 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
         paths = {kind: None if path is None else str(path) for kind, path in files.items()}
         sys.stdout.write(json.dumps({**summary.to_dict(), **paths}, indent=2) + "\n")
     elif not arguments.quiet:
-        sys.stdout.write(printable(summary.to_text(), sys.stdout.encoding))
+        tell(summary.to_text())
         lines = [f"{kind:<7} {path}\n" for kind, path in files.items() if path is not None]
-        sys.stdout.write("\n" + "".join(lines) if lines else "")
+        tell("\n" + "".join(lines) if lines else "")
     return 0
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
+from marginwise._characters import visible
 from marginwise.cli.summary import FitSummary, ranked
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
@@ -104,6 +105,7 @@ def _figure(height: float) -> Any:
 
 def _literal(name: str) -> str:
     """Return a name for a figure: no formula, whatever is in it, and not longer than there is room for."""
+    name = visible(name)
     short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
     return short.replace("$", r"\$")
 

@@ -10,9 +10,10 @@ import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
+from marginwise._characters import as_csv, visible
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import listed, percent
+from marginwise.cli.text import listed, percent, remark
 from marginwise.errors import InvalidInputError
 
 #: Name of the column of predicted classes.
@@ -55,9 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     error, log_loss = _scores(inputs.labels, predictions, probabilities, model.classes_)
     if not arguments.quiet:
         if left := [name for name in inputs.unused if name not in kept]:
-            sys.stderr.write(f"columns that the model does not use: {', '.join(left)}\n")
+            remark(f"columns that the model does not use: {', '.join(left)}\n")
         if error is not None:
-            sys.stderr.write(
+            remark(
                 f"the table has {schema.target!r}, too: error {percent(error)} of {len(predictions)} rows, "
                 f"log-loss {'infinite' if log_loss is None else f'{log_loss:.3f}'}\n"
             )
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     with written_whole(output) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
         _write(result, stream, as_json=arguments.json)
     if not arguments.quiet:
-        sys.stderr.write(f"{len(predictions)} predictions written to {output}\n")
+        remark(f"{len(predictions)} predictions written to {output}\n")
     return 0
 
 
@@ -106,8 +107,9 @@ def _write(result: dict[str, Any], stream: TextIO, *, as_json: bool) -> None:
         for label, cells in zip(result["classes"], zip(*result["probabilities"], strict=True), strict=True):
             columns[_probability(label)] = [f"{p:.6g}" for p in cells]
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    seen = visible if stream.isatty() else str
+    for row in (columns, *zip(*columns.values(), strict=True)):
+        writer.writerow([seen(str(as_csv(cell))) for cell in row])
 
 
 def _scores(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marginwise.cli import INTERRUPTED
-from marginwise.cli.text import listed
+from marginwise.cli.text import listed, tell
 from marginwise.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -83,7 +83,9 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes here; -1 for one on each core")
     parser.add_argument("--backend", choices=("loky", "dask"), default="loky", help="processes here, or a Dask cluster")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://HOST:8786")
-    parser.add_argument("--redo", action="store_true", help="replace rows that were made with other settings")
+    parser.add_argument(
+        "--redo", action="store_true", help="replace rows that were damaged, or made with other settings"
+    )
     parser.add_argument("--no-progress", dest="progress", action="store_false", default=None, help="show no progress")
 
 
@@ -106,7 +108,7 @@ def run_trials(arguments: argparse.Namespace) -> int:
         progress=arguments.progress,
         redo=arguments.redo,
     )
-    sys.stdout.write(_told(summary, arguments.store))
+    tell(_told(summary, arguments.store))
     if summary.interrupted:
         return INTERRUPTED
     return 1 if summary.failed else 0
@@ -143,7 +145,7 @@ def write_report(arguments: argparse.Namespace) -> int:
         datasets = {row.dataset for row in store.rows()}
         write = write_general_report if datasets and datasets.isdisjoint(DATASETS) else write_paper_report
         page = write(store, arguments.output)
-    sys.stdout.write(f"{page}\n")
+    tell(f"{page}\n")
     return 0
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+from marginwise._characters import visible
+
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _PLAIN = str.maketrans({"█": "#", "±": "+-", "²": "^2", **dict.fromkeys(_EIGHTHS.strip(), "")})
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> str:
     """Return rows of cells as lines; ``alignment`` has one of < and > for each column."""
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, alignment, widths, strict=True)).rstrip()
@@ -41,7 +44,8 @@ def numbered(n: int, noun: str) -> str:
 
 
 def printable(text: str, encoding: str | None) -> str:
-    """Return the text with plain characters for those that a terminal of this encoding does not have."""
+    """Return the text with plain characters for those that a terminal of this encoding does not have, or would obey."""
+    text = visible(text, keep="\n\t")
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:
@@ -49,6 +53,17 @@ def printable(text: str, encoding: str | None) -> str:
     return text
 
 
+def tell(text: str) -> None:
+    """Write text to standard output."""
+    sys.stdout.write(printable(text, sys.stdout.encoding))
+
+
+def remark(text: str) -> None:
+    """Write text to standard error."""
+    sys.stderr.write(printable(text, sys.stderr.encoding))
+
+
 def warn(messages: Iterable[str]) -> None:
     """Write warnings to standard error, one on a line."""
-    sys.stderr.writelines(f"warning: {message}\n" for message in messages)
+    for message in messages:
+        remark(f"warning: {' '.join(message.split())}\n")

@@ -9,14 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
+from marginwise._runtime.threads import blas_threads, one_thread
 
 #: A function of a block, of what is the same for all blocks, and of the block's part of each column.
 BlockFunction = Callable[..., Any]
@@ -81,7 +80,7 @@ class MemoryBlocks(Blocks):
         threads = min(blas_threads(), len(self.blocks))
         if threads == 1:
             return [task(number) for number in range(len(parts))]
-        with _controller().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        with one_thread(), ThreadPoolExecutor(threads) as pool:
             return list(pool.map(task, range(len(parts))))
 
     def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
@@ -106,13 +105,3 @@ def add(*results: Any) -> Any:
     for result in results[1:]:
         total += result
     return total
-
-
-def blas_threads() -> int:
-    """Return the number of threads that BLAS may use at present."""
-    return max((library.num_threads for library in _controller().select(user_api="blas").lib_controllers), default=1)
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()

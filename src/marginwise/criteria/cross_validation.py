@@ -31,7 +31,7 @@ from marginwise.errors import InvalidInputError
 from marginwise.examples import deal
 from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.model import Model
-from marginwise.problem import Problem, merge_repeated
+from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
 
@@ -48,8 +48,8 @@ class _Folded(Criterion):
         self.folds, self.seed = int(folds), seed
 
     def _validate(self, problem: Problem, model: Model, state: Any) -> _Validation:
-        problem, fold = dealt_out(problem.distinct, self.folds, self.seed)
-        return _validate(problem, fold, model, as_slack(self.likelihood), state)
+        distinct = problem.distinct
+        return _validate(distinct, dealt_out(distinct, self.folds, self.seed), model, as_slack(self.likelihood), state)
 
 
 class CrossValidationError(_Folded):
@@ -63,8 +63,7 @@ class CrossValidationError(_Folded):
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the error; it is piecewise constant and has no gradient."""
         validation = self._validate(problem, model, state)
-        problem = validation.problem
-        error = float(problem.weights @ wrong(problem.y * validation.latent)) / float(problem.weights.sum())
+        error = float((validation.shares * wrong(validation.margin)).sum())
         return Evaluation(error, None, validation.status, validation.state)
 
 
@@ -78,31 +77,44 @@ class CrossValidationLogLoss(_Folded):
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the log-loss and its gradient."""
         validation = self._validate(problem, model, state)
-        problem = validation.problem
-        slack = as_slack(self.likelihood)
-        C, share = model.C, problem.weights / float(problem.weights.sum())
-        margin = problem.y * validation.latent
+        slack, C, shares, margin = as_slack(self.likelihood), model.C, validation.shares, validation.margin
         excess = C * (slack.loss(margin) - slack.loss(-margin))  # ln t(-z) - ln t(z)
-        value = float(share @ np.logaddexp(0.0, excess))
+        value = float((shares * np.logaddexp(0.0, excess)).sum())
         if not with_gradient:
             return Evaluation(value, None, validation.status, validation.state)
-        slope = share * expit(excess)
-        latent_bar = slope * problem.y * C * (slack.derivative(margin) + slack.derivative(-margin))
+        slope = shares * expit(excess)
+        signs = validation.problem.y[:, None]
+        latent_bar = slope * signs * C * (slack.derivative(margin) + slack.derivative(-margin))
         gradient, status = validation.pull_back(latent_bar)
         if gradient is not None:
-            gradient[0] += float(slope @ excess)
+            gradient[0] += float((slope * excess).sum())
         return Evaluation(value, gradient, status, validation.state)
 
 
 @dataclass(frozen=True, eq=False)
 class _Validation:
-    """Each row's latent value when its fold is left out, and the SVMs (None: no row left) that gave it."""
+    """What each row's latent value is when a fold is left out, and the SVMs (None: no row left) that gave it.
+
+    Matrices have a row for each of the problem's and a column for each fold. ``dealt`` says how many examples of a row
+    are in a fold: the others of the same row stay in when that is left out.
+    """
 
     problem: Problem
     covariance: DenseCovariance
-    fold: Indices
+    dealt: Array
     trained: tuple[DenseTrained | None, ...]
     latent: Array
+
+    @property
+    def shares(self) -> Array:
+        """The shares of all rows in all folds in the mean."""
+        weights = self.problem.left_out[:, None] * self.dealt
+        return weights / float(weights.sum())
+
+    @property
+    def margin(self) -> Array:
+        """y∘θ."""
+        return self.problem.y[:, None] * self.latent
 
     @property
     def state(self) -> tuple[Solution | None, ...]:
@@ -115,20 +127,19 @@ class _Validation:
 
     def pull_back(self, latent_bar: Array) -> tuple[Array | None, Status]:
         """Return the gradient, through K and the solutions, of a function with these slopes in ``latent``."""
-        n, k = len(latent_bar), len(self.trained)
-        left, right = np.zeros((n, k)), np.zeros((n, k))  # the cotangent of K is sym(left rightᵀ)
+        left, right = np.zeros_like(latent_bar), np.zeros_like(latent_bar)  # the cotangent of K is sym(left rightᵀ)
         log_C = 0.0
         for f, trained in enumerate(self.trained):
             if trained is None:
                 continue
-            test, support = np.flatnonzero(self.fold == f), trained.solution.support
+            test, support = np.flatnonzero(self.dealt[:, f]), trained.solution.support
             beta_bar = np.zeros(trained.problem.n)
-            beta_bar[support] = self.covariance.gram[np.ix_(trained.rows[support], test)] @ latent_bar[test]
+            beta_bar[support] = self.covariance.gram[np.ix_(trained.rows[support], test)] @ latent_bar[test, f]
             cotangent = solution_cotangent(trained, beta_bar)
             if not cotangent.status.ok:
                 return None, cotangent.status
-            left[test, f] = latent_bar[test]
-            left[trained.rows, f] = cotangent.direction
+            left[test, f] = latent_bar[test, f]
+            left[trained.rows, f] += cotangent.direction
             right[trained.rows, f] = trained.signed_alpha
             log_C += cotangent.log_C
         by_kernel = self.covariance.contract(symmetric_product(left, right))
@@ -144,45 +155,40 @@ def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
     return dealt.argmax(axis=1)
 
 
-def dealt_out(problem: Problem, folds: int, seed: int) -> tuple[Problem, Indices]:
-    """Return the problem with a row for each fold that examples of a row are in, and these folds."""
-    number = min(folds, int(problem.counted.sum()))
-    dealt = deal(problem.labels, problem.counted, number, np.random.default_rng(seed))
-    rows, fold = np.nonzero(dealt)
-    if len(rows) == problem.n:
-        return problem, fold
-    part, examples = problem.subset(rows), dealt[rows, fold]
-    return replace(part, weights=part.left_out * examples, examples=examples), fold
+def dealt_out(problem: Problem, folds: int, seed: int) -> Array:
+    """Return the number of examples of each row in each fold; there are never more folds than examples."""
+    number = max(1, min(folds, int(problem.counted.sum())))
+    return deal(problem.labels, problem.counted, number, np.random.default_rng(seed))
 
 
-def _validate(problem: Problem, fold: Indices, model: Model, slack: Slack, state: Any) -> _Validation:
+def _validate(problem: Problem, dealt: Array, model: Model, slack: Slack, state: Any) -> _Validation:
     """Train without each fold in turn, from the last solution without it, or else from that on all rows."""
-    k = int(fold.max()) + 1
+    k = dealt.shape[1]
     if state is not None and not (isinstance(state, tuple) and len(state) == k):
         raise InvalidInputError("state", state, OWN_STATE)
     covariance = problem.dense_covariance(model)
     everything = np.empty(0)
     if state is None:
         everything = solve_problem(problem, model, slack, covariance=covariance).alpha
-    latent = np.zeros(problem.n)
+    latent = np.zeros(dealt.shape)
     trained: list[DenseTrained | None] = []
     for f in range(k):
-        others, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        if not len(others):
+        rest, test = dealt.sum(axis=1) - dealt[:, f], np.flatnonzero(dealt[:, f])
+        rows = np.flatnonzero(rest)
+        if not len(rows):
             trained.append(None)
             continue
-        groups = None if problem.repeats is None else problem.repeats[others]
-        distinct, kept, _ = merge_repeated(problem.subset(others), groups)
-        rows = others[kept]
+        inside = problem.subset(rows)
+        inside = replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
         block = covariance.principal(rows)
         start: Solution | None
         if state is None:
-            alpha, penalties = everything[rows], distinct.penalties(model.C)
-            start = starting_point(block.times(distinct.y * alpha), distinct.y, penalties, slack, alpha)
+            alpha, penalties = everything[rows], inside.penalties(model.C)
+            start = starting_point(block.times(inside.y * alpha), inside.y, penalties, slack, alpha)
         else:
-            start = check_start(state[f], distinct.n)
-        one = solve_distinct(distinct, rows, model, slack, block, start)
+            start = check_start(state[f], inside.n)
+        one = solve_distinct(inside, rows, model, slack, block, start)
         support = one.solution.support
-        latent[test] = covariance.gram[np.ix_(test, rows[support])] @ one.signed_alpha[support]
+        latent[test, f] = covariance.gram[np.ix_(test, rows[support])] @ one.signed_alpha[support]
         trained.append(one)
-    return _Validation(problem, covariance, fold, tuple(trained), latent)
+    return _Validation(problem, covariance, dealt, tuple(trained), latent)

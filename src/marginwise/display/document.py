@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from marginwise._characters import as_markdown
 from marginwise.display.drawing import FORMATS
 from marginwise.display.page import Page
 
@@ -42,8 +43,8 @@ class Text(_NoFiles):
         page.text(self.words)
 
     def markdown(self, figures: str = "") -> str:
-        """Return it as it is."""
-        return self.words
+        """Return it as Markdown."""
+        return as_markdown(self.words)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Facts(_NoFiles):
 
     def markdown(self, figures: str = "") -> str:
         """Return them as a list."""
-        return "\n".join(f"- **{number}** {meaning}" for number, meaning in self.pairs)
+        return "\n".join(f"- **{as_markdown(number)}** {as_markdown(meaning)}" for number, meaning in self.pairs)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Notes(_NoFiles):
 
     def markdown(self, figures: str = "") -> str:
         """Return them as a quoted list."""
-        return "\n".join(f"> - {message}" for message in self.messages)
+        return "\n".join(f"> - {as_markdown(message)}" for message in self.messages)
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Document:
 
     def markdown(self, figures: str = "figures/") -> str:
         """Return it as Markdown; ``figures`` is what the paths of figures begin with."""
-        lines = [f"# {self.title}", self.lead]
+        lines = [f"# {as_markdown(self.title)}", as_markdown(self.lead)]
         for section in self.sections:
-            lines.extend([f"## {section.title}", *(part.markdown(figures) for part in section)])
+            lines.extend([f"## {as_markdown(section.title)}", *(part.markdown(figures) for part in section)])
         return "\n\n".join(line.strip("\n") for line in lines if line) + "\n"

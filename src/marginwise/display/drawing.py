@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marginwise._characters import as_markdown
 from marginwise.display.page import Page
 from marginwise.display.style import figure_style, require_matplotlib
 from marginwise.errors import choose
@@ -84,7 +85,7 @@ class Drawing(ABC):
 
     def markdown(self, figures: str = "") -> str:
         """Return a link to its SVG file, and the caption."""
-        return f"![{self.alt}]({figures}{self.name}.svg)\n\n{self.caption}"
+        return f"![{as_markdown(self.alt)}]({figures}{self.name}.svg)\n\n{as_markdown(self.caption)}"
 
     def write(self, directory: Path, formats: Sequence[str]) -> None:
         """Write it into figures/ of a directory."""

@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marginwise._characters import as_html
 from marginwise.display.svg import as_svg, inline_svg
 from marginwise.errors import InvalidInputError
 
@@ -78,21 +78,21 @@ class Page:
         anchor = self._anchor(text)
         if level == 2:
             self._sections.append((anchor, text))
-        self._add(f'<h{level} id="{anchor}">{escape(text)}</h{level}>')
+        self._add(f'<h{level} id="{anchor}">{as_html(text)}</h{level}>')
 
     def text(self, paragraph: str) -> None:
         """Add a paragraph."""
-        self._add(f"<p>{escape(paragraph)}</p>")
+        self._add(f"<p>{as_html(paragraph)}</p>")
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Add the few numbers that tell the story, each with what it counts."""
-        items = [f"<div><dt>{escape(meaning)}</dt><dd>{escape(number)}</dd></div>" for number, meaning in facts]
+        items = [f"<div><dt>{as_html(meaning)}</dt><dd>{as_html(number)}</dd></div>" for number, meaning in facts]
         if items:
             self._add('<dl class="facts">', *items, "</dl>")
 
     def notes(self, messages: Iterable[str]) -> None:
         """Add what a reader should beware of; nothing if there is nothing."""
-        items = [f"<li>{escape(message)}</li>" for message in messages]
+        items = [f"<li>{as_html(message)}</li>" for message in messages]
         if items:
             self._add('<ul class="notes">', *items, "</ul>")
 
@@ -109,16 +109,16 @@ class Page:
         numeric = [any(row[column].value is not None for row in body) and column > 0 for column in range(len(header))]
         self._add('<div class="scroll" tabindex="0" role="group"' + _labelled(caption) + '><table class="sortable">')
         if caption:
-            self._add(f"<caption>{escape(caption)}</caption>")
+            self._add(f"<caption>{as_html(caption)}</caption>")
         names = "".join(
-            f'<th scope="col"{_CLASS_NUMBER if is_number else ""}>{escape(name)}</th>'
+            f'<th scope="col"{_CLASS_NUMBER if is_number else ""}>{as_html(name)}</th>'
             for name, is_number in zip(header, numeric, strict=True)
         )
         self._add(f"<thead><tr>{names}</tr></thead>", "<tbody>")
         self._add(*(_row(row, numeric) for row in body))
         self._add("</tbody></table></div>")
         if note:
-            self._add(f'<p class="note">{escape(note)}</p>')
+            self._add(f'<p class="note">{as_html(note)}</p>')
 
     def figure(self, figure: Figure | str, caption: str, alt: str) -> None:
         """Add a matplotlib figure, or a text with an SVG; ``alt`` tells what it shows to those who can't see it."""
@@ -129,13 +129,13 @@ class Page:
         inline = inline_svg(svg, alt, f"figure-{self._n_figures}")
         self._add(
             f'<figure><div class="scroll" tabindex="0" role="group"{_labelled(caption)}>{inline}</div>'
-            f"<figcaption>{escape(caption)}</figcaption></figure>"
+            f"<figcaption>{as_html(caption)}</figcaption></figure>"
         )
 
     def html(self) -> str:
         """Return the page as text."""
-        title, assets = escape(self.title), files("marginwise.display")
-        lead = f'<p class="lead">{escape(self.lead)}</p>' if self.lead else ""
+        title, assets = as_html(self.title), files("marginwise.display")
+        lead = f'<p class="lead">{as_html(self.lead)}</p>' if self.lead else ""
         return "\n".join(
             [
                 "<!DOCTYPE html>",
@@ -168,7 +168,7 @@ class Page:
     def _contents(self) -> str:
         if len(self._sections) < _SECTIONS_WITH_CONTENTS:
             return ""
-        links = "".join(f'<li><a href="#{anchor}">{escape(text)}</a></li>' for anchor, text in self._sections)
+        links = "".join(f'<li><a href="#{anchor}">{as_html(text)}</a></li>' for anchor, text in self._sections)
         return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
 
     def _anchor(self, text: str) -> str:
@@ -186,7 +186,7 @@ _CLASS_NUMBER = ' class="number"'
 
 
 def _labelled(caption: str) -> str:
-    return f' aria-label="{escape(caption)}"' if caption else ' aria-label="Table"'
+    return f' aria-label="{as_html(caption)}"' if caption else ' aria-label="Table"'
 
 
 def as_cell(value: Value) -> Cell:
@@ -209,12 +209,12 @@ def _row(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
     for column, (cell, is_number) in enumerate(zip(row, numeric, strict=True)):
         words = "words" if len(cell.text) > _WORDS else ""
         classes = " ".join(name for name in ("number" if is_number else "", words, cell.tone) if name)
-        attributes = f' class="{escape(classes)}"' if classes else ""
+        attributes = f' class="{as_html(classes)}"' if classes else ""
         if cell.value is not None:
             attributes += f' data-value="{cell.value!r}"'
         elif cell.text == NOTHING:
             attributes += ' data-value=""'
         tag, scope = ("th", ' scope="row"') if column == 0 else ("td", "")
-        detail = f"<small>{escape(cell.detail)}</small>" if cell.detail else ""
-        cells.append(f"<{tag}{scope}{attributes}>{escape(cell.text)}{detail}</{tag}>")
+        detail = f"<small>{as_html(cell.detail)}</small>" if cell.detail else ""
+        cells.append(f"<{tag}{scope}{attributes}>{as_html(cell.text)}{detail}</{tag}>")
     return f"<tr>{''.join(cells)}</tr>"

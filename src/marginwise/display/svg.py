@@ -12,6 +12,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from marginwise._characters import visible
 from marginwise.display.style import GRID, INK, MUTED, SERIES
 from marginwise.errors import InvalidInputError
 
@@ -40,7 +41,7 @@ def as_svg(figure: Figure) -> str:
     text = StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "marginwise"}):
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return text.getvalue()
+    return visible(text.getvalue(), keep="\n\r\t")  # XML has none of the others
 
 
 def inline_svg(svg: str, alternative: str, prefix: str) -> str:
@@ -71,7 +72,7 @@ def _element(root: ElementTree.Element, alternative: str, prefix: str) -> str:
     root.attrib.update({"id": prefix, "role": "img", "aria-labelledby": f"{prefix}-title", "focusable": "false"})
     root.set("style", f"max-width:{width / 72:.4g}in;min-width:min(32rem,{width / 72:.4g}in)")  # a phone scrolls
     title = ElementTree.Element("title", {"id": f"{prefix}-title"})
-    title.text = alternative
+    title.text = visible(alternative, keep="\n\t")
     root.insert(0, title)
     return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from marginwise._characters import as_csv, as_markdown
 from marginwise.display.page import Cell, Page, Value, as_cell
 
 
@@ -45,7 +46,7 @@ class PageTable:
         ]
         lines: list[Sequence[Value]] = [self.header, ["---", *sides[1:]], *cells]
         text = "\n".join("| " + " | ".join(_plain(cell) for cell in line) + " |" for line in lines)
-        return f"**{self.title}**\n\n{text}\n\n{self.note}\n"
+        return f"**{as_markdown(self.title)}**\n\n{text}\n\n{as_markdown(self.note)}\n"
 
     def write(self, directory: Path, formats: Sequence[str]) -> None:
         """Write it as CSV into tables/ of a directory."""
@@ -57,7 +58,7 @@ class PageTable:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(self.records[0]) if self.records else list(self.header))
             writer.writeheader()
-            writer.writerows(self.records)
+            writer.writerows({name: as_csv(cell) for name, cell in record.items()} for record in self.records)
         return path
 
 
@@ -73,5 +74,5 @@ def minus(text: str) -> str:
 
 def _plain(value: Value) -> str:
     cell = as_cell(value)
-    text = f"{cell.text}<br>{cell.detail}" if cell.detail else cell.text
+    text = "<br>".join(as_markdown(" ".join(part.splitlines())) for part in (cell.text, cell.detail) if part)
     return text.replace("|", "\\|")

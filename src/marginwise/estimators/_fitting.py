@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from joblib import delayed
 
 from marginwise._arrays import Array, Mask
-from marginwise._runtime.processes import leave_no_processes, outcomes
+from marginwise._runtime.processes import job_runner, leave_no_processes, outcomes
+from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel
 from marginwise.estimators._advice import advice
@@ -88,9 +88,9 @@ def fit_all(problems: Sequence[Rows], recipe: Recipe, n_jobs: int | None) -> lis
     """
     with leave_no_processes(n_jobs):
         if len(problems) == 1:
-            with threadpool_limits(1 if problems[0].all.n < _FEW_ROWS else None, user_api="blas"):
+            with one_thread(problems[0].all.n < _FEW_ROWS):
                 return [_fit(problems[0], recipe, n_jobs)]
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        parallel = job_runner(n_jobs)
         models = list(outcomes(parallel, [delayed(_fit_alone)(rows, recipe) for rows in problems]))
     # Jobs elsewhere return copies of the inputs, which are the same for all.
     shared = problems[0].all.X if models[0].svm_points is None else problems[0].seen
@@ -104,7 +104,7 @@ def model_at(rows: Rows, recipe: Recipe, hyperparameters: Model) -> BinaryModel:
 
 
 def _fit_alone(rows: Rows, recipe: Recipe) -> BinaryModel:
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         return _fit(rows, recipe, 1)
 
 
@@ -139,7 +139,7 @@ def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel:
 
 def _tuned(problem: Problem, recipe: Recipe) -> Ensemble:
     """Return the ensemble of models tuned on these rows."""
-    with threadpool_limits(None if recipe.scale.rank is None else 1, user_api="blas"):
+    with one_thread(recipe.scale.rank is not None):
         # k-means does not depend on a length scale that all inputs share.
         small = recipe.scale.for_tuning(problem, recipe.start)
         if recipe.freedom == "auto":

@@ -137,6 +137,8 @@ class _Loop:
         checkpoint: Checkpoint | None,
     ) -> None:
         self.objective, self.search, self.rng = objective, search, rng
+        # A search that is still to be chosen will follow gradients, where they lead somewhere.
+        self.gradient_at_start = objective.criterion.smooth if search is None else search.needs_gradient
         self.held_out, self.callbacks, self.checkpoint = held_out, callbacks, checkpoint
         self.trace = Trace(objective.space.names)
         self.state: Any = None
@@ -179,10 +181,7 @@ class _Loop:
 
     def _look(self) -> None:
         """Evaluate the next position."""
-        # A search that is still to be chosen will follow gradients, where they lead somewhere.
-        with_gradient = self.search.needs_gradient if self.search is not None else self.objective.criterion.smooth
-        position = self._next_position()
-        point, warm_start = self.objective.evaluate(position, self.warm_start, with_gradient=with_gradient)
+        point, warm_start = self._evaluate(len(self.trace), self._next_position(), self.warm_start)
         point = self._checked(point)
         step = self._judge(point)
         hyperparameters = self.objective.space.at(point.position)
@@ -194,19 +193,39 @@ class _Loop:
         if step.accepted:
             self.warm_start = warm_start
 
+    def _evaluate(self, index: int, position: Array, warm_start: Any) -> tuple[Point, Any]:
+        """Return the point at a position, the evaluation of this number, and what it leaves to the next."""
+        with_gradient = self.gradient_at_start if self.search is None or not index else self.search.needs_gradient
+        return self.objective.evaluate(position, warm_start, with_gradient=with_gradient)
+
     def _go_over(self, entry: dict[str, Any]) -> None:
         """Take the next position as it was evaluated before the run stopped."""
         assert self.checkpoint is not None
         position, point, seconds = self._next_position(), to_point(entry), entry["seconds"]
         if not np.array_equal(position, point.position):
             raise self.checkpoint.refuse(f"its evaluation {len(self.trace)} was made elsewhere")
-        step = self._judge(point)
+        step, measured = self._judge(point), set(self.held_out.sets if self.held_out else ())
+        if step.accepted != entry["accepted"] or (step.accepted and measured != entry["errors"].keys()):
+            raise self.checkpoint.refuse(f"its evaluation {len(self.trace)} does not follow from those before it")
         hyperparameters = self.objective.space.at(position)
         self.trace.append(Record(len(self.trace), hyperparameters, point, step, seconds, entry["errors"]))
         if len(self.trace) == len(self.checkpoint.entries):
             self.began = time.perf_counter() - seconds
-            if self.trace.accepted:
-                self.warm_start = self.checkpoint.state(self.trace.accepted[-1].index)
+            self.warm_start = self._left_to_the_next(self.checkpoint)
+
+    def _left_to_the_next(self, checkpoint: Checkpoint) -> Any:
+        """Return what the last point of the path left; where that was lost, from the last that is there on, again."""
+        path, state, known = self.trace.accepted, None, 0
+        for k in range(len(path), 0, -1):
+            try:
+                state, known = checkpoint.state(path[k - 1].index), k
+                break
+            except KeyError:
+                continue
+        for record in path[known:]:
+            safe_point()
+            state = self._evaluate(record.index, record.point.position, state)[1]
+        return state
 
     def _next_position(self) -> Array:
         if self.search is None or not len(self.trace):

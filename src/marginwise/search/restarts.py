@@ -5,18 +5,18 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
+from joblib import delayed, effective_n_jobs
 
 from marginwise._runtime.interrupts import answer_interrupts
-from marginwise._runtime.processes import outcomes, start_deaf
+from marginwise._runtime.processes import job_runner, outcomes, start_deaf
+from marginwise._runtime.threads import one_thread
 from marginwise.search.checkpoint import Checkpoint
 from marginwise.search.contract import Search
 from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
@@ -97,7 +97,7 @@ def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchBar | None
     if bar is not None and workers == 1:
         tasks = [replace(task, callbacks=(*task.callbacks, bar.on_record)) for task in tasks]
     runs = []
-    with threadpool_limits(1) if len(tasks) > 1 else nullcontext():
+    with one_thread(len(tasks) > 1):
         for run in _one_by_one(tasks) if workers == 1 else _side_by_side(tasks, workers):
             runs.append(run)
             if bar is not None:
@@ -143,7 +143,7 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
 
     This one hears it, and ends them or raises a flag that they look for, so that no run is lost.
     """
-    parallel = Parallel(n_jobs=workers, return_as="generator")
+    parallel = job_runner(workers)
     if not tasks[0].limits.keep:
         yield from outcomes(parallel, [delayed(_run_deaf)(task) for task in tasks])
         return
@@ -163,5 +163,5 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
 
 
 def _run_deaf(task: Task) -> Run:
-    with answer_interrupts(signal.SIG_IGN), threadpool_limits(1):
+    with answer_interrupts(signal.SIG_IGN), one_thread():
         return task.run()

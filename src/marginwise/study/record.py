@@ -7,6 +7,7 @@ and files that were written before have None there.
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import math
 import zlib
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from marginwise._characters import as_csv, from_csv
 from marginwise.errors import InvalidInputError
 from marginwise.study.plan import Trial
 
@@ -24,6 +26,9 @@ Trace = dict[str, list[float]]
 
 #: Digits kept of each number of a trace, and of numbers in the CSV file: more than any table shows.
 _TRACE_DIGITS, _FILE_DIGITS = 7, 6
+
+#: Bytes of a trace that was unpacked: far more than the longest search has.
+_LONGEST_TRACE = 2**28
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,7 @@ class Column:
     constraint: str
     as_json: bool
     as_tuple: bool
+    default: Any = None
 
     @classmethod
     def of(cls, declared: Field[Any], annotation: Any) -> Column:
@@ -158,24 +164,46 @@ class Column:
             return cls(declared.name, "BLOB", "", False, False)
         kind = {str: "TEXT", int: "INTEGER", float: "REAL"}.get(plain)
         constraint = "" if optional else f"NOT NULL{_default(declared)}"
-        return cls(declared.name, kind or "TEXT", constraint, kind is None, get_origin(plain) is tuple)
+        default = "{}" if declared.default is MISSING else declared.default
+        return cls(declared.name, kind or "TEXT", constraint, kind is None, get_origin(plain) is tuple, default)
 
     @property
     def sql(self) -> str:
         """Its declaration."""
         return f"{self.name} {self.kind} {self.constraint}".strip()
 
+    @property
+    def required(self) -> bool:
+        """Whether every file has it: what has a default, or may be None, can be added later."""
+        return "NOT NULL" in self.constraint and "DEFAULT" not in self.constraint
+
     def to_sql(self, value: Any) -> Any:
-        """Return a value as SQLite keeps it."""
-        if value is None or not (self.as_json or self.kind == "BLOB"):
-            return value
-        return pack(value) if self.kind == "BLOB" else json.dumps(value)
+        """Return a value as SQLite keeps it: it has no NaN, and no text that is not Unicode."""
+        if value is None:
+            return None
+        if self.kind == "BLOB":
+            return pack(value)
+        if self.as_json:
+            return json.dumps(value)
+        if self.kind == "TEXT":
+            return str(value).encode("utf-8", "backslashreplace").decode()
+        return (None if math.isnan(value) else float(value)) if self.kind == "REAL" else int(value)
 
     def from_sql(self, kept: Any) -> Any:
-        """Return a value that was kept."""
-        if kept is None or not (self.as_json or self.kind == "BLOB"):
+        """Return a value that was kept; what is none is a ValueError."""
+        if kept is None:
+            if "NOT NULL" in self.constraint:
+                raise ValueError(f"{self.name} is missing")
+            return None
+        if type(kept) not in _KEPT_AS[self.kind]:
+            raise ValueError(f"{self.name} is {kept!r}")
+        if self.kind == "BLOB":
+            return unpack(kept)
+        if not self.as_json:
             return kept
-        value = unpack(kept) if self.kind == "BLOB" else json.loads(kept)
+        value = json.loads(kept)
+        if not isinstance(value, list if self.as_tuple else dict):
+            raise ValueError(f"{self.name} is {kept!r}")
         return tuple(value) if self.as_tuple else value
 
     def from_text(self, text: str) -> Any:
@@ -206,6 +234,23 @@ def _columns() -> dict[str, Column]:
 #: The columns of the store, by name.
 COLUMNS = _columns()
 
+#: What SQLite gives for each kind of column.
+_KEPT_AS: dict[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (int, float), "BLOB": (bytes,)}
+
+
+def seal(kept: Mapping[str, Any]) -> str:
+    """Return a digest of what SQLite keeps of a row but its trace, which is compressed with one of its own.
+
+    What is as it would be in a row from before there was the column does not count.
+    """
+    counted = {
+        name: kept[name]
+        for name, column in sorted(COLUMNS.items())
+        if name != "trace" and kept.get(name) not in (None, column.default)
+    }
+    return hashlib.sha256(repr(counted).encode()).hexdigest()[:32]
+
+
 #: Columns of the CSV file: all but what is long, or tells nothing to people.
 _IN_FILE = tuple(name for name in COLUMNS if name not in ("trace", "versions", "fingerprint"))
 
@@ -218,7 +263,20 @@ def pack(trace: Mapping[str, Sequence[float]]) -> bytes:
 
 def unpack(packed: bytes) -> Trace:
     """Return the columns of a trace."""
-    columns: Trace = json.loads(zlib.decompress(packed))
+    reader = zlib.decompressobj()
+    try:
+        text = reader.decompress(packed, _LONGEST_TRACE)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if not reader.eof:
+        raise ValueError("it was cut off, or is too long")
+    columns = json.loads(text)
+    if not isinstance(columns, dict) or not all(isinstance(column, list) for column in columns.values()):
+        raise ValueError("it has no columns")
+    if len({len(column) for column in columns.values()}) > 1:
+        raise ValueError("its columns differ in length")
+    if not all(isinstance(value, (int, float)) for column in columns.values() for value in column):
+        raise ValueError("it holds something else than numbers")
     return columns
 
 
@@ -229,7 +287,7 @@ def write_rows(path: Path, rows: Iterable[TrialRow]) -> Path:
         writer.writerow(_IN_FILE)
         for row in rows:
             row = replace(row, message=row.ending)
-            writer.writerow([_text(getattr(row, name)) for name in _IN_FILE])
+            writer.writerow([_cell(getattr(row, name)) for name in _IN_FILE])
     return path
 
 
@@ -237,13 +295,19 @@ def read_rows(path: Path) -> list[TrialRow]:
     """Read what :func:`write_rows` wrote, now or before there was some column."""
     with path.open(newline="", encoding="utf-8") as file:
         return [
-            TrialRow(**{name: COLUMNS[name].from_text(text) for name, text in record.items() if name in COLUMNS})
+            TrialRow(
+                **{name: COLUMNS[name].from_text(from_csv(text)) for name, text in record.items() if name in COLUMNS}
+            )
             for record in csv.DictReader(file)
         ]
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.{_TRACE_DIGITS}g}") if math.isfinite(value) else float(value)
+
+
+def _cell(value: object) -> object:
+    return as_csv(_text(value)) if isinstance(value, str) else _text(value)
 
 
 def _text(value: object) -> str:

@@ -87,7 +87,7 @@ def run_study(
     progress : bool, optional
         Whether to show progress; by default on terminals.
     redo : bool
-        Whether to replace rows that were made with other settings, which otherwise is an error.
+        Whether to replace rows that were damaged or made with other settings, which otherwise is an error.
     """
     with closing(open_store(store)) if isinstance(store, str) else nullcontext(store) as opened:
         run = _Run(plan, opened)
@@ -120,7 +120,9 @@ class _Run:
         self._renewed = time.monotonic()
 
     def settle_differences(self, redo: bool) -> None:
-        """Make sure that the store holds no rows of other settings: a table must not mix them."""
+        """Make sure that the store holds no rows of other settings: a table must not mix them; nor damaged ones."""
+        if redo:
+            self.store.remove(self.store.damaged())
         descriptions = {}
         for cell in dict.fromkeys((trial.dataset, trial.method) for trial in self.trials):
             task = self._task(Trial(*cell, 0))

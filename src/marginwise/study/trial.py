@@ -13,8 +13,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
 from marginwise.datasets import Benchmark
 from marginwise.search.fingerprint import fingerprint
@@ -39,7 +38,7 @@ class TrialTask:
         begun = time.perf_counter()
         common: dict[str, Any] = {**asdict(self.trial), "seed": self.trial.seed, "versions": versions()}
         try:
-            with threadpool_limits(1):
+            with one_thread():
                 data = load_data(self.source, self.effort)
                 found = self.method.run(data, self.trial, self.effort)
             settings = self.settings()

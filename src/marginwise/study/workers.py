@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
 from joblib import effective_n_jobs
-from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
 from marginwise._runtime.interrupts import hold_interrupts
-from marginwise._runtime.processes import start_deaf
+from marginwise._runtime.processes import process_pool, start_deaf
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 
 BACKENDS = ("loky", "dask")
-
-#: How often a process looks whether the one that started it still lives, in seconds.
-_WATCH = 1.0
 
 
 class Workers(Protocol):
@@ -94,24 +86,10 @@ class _Processes:
             return self._executor.submit(function, *arguments)
 
     def restart(self) -> None:
-        self._executor = ProcessPoolExecutor(
-            max_workers=self._count, initializer=_begin_process, initargs=(os.getpid(),)
-        )
+        self._executor = process_pool(self._count)
 
     def close(self, *, kill: bool = False) -> None:
         self._executor.shutdown(wait=True, kill_workers=kill)
-
-
-def _begin_process(parent: int) -> None:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the parent; and end when it is no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 class _Dask:

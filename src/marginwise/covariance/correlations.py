@@ -8,16 +8,17 @@ R is the correlation matrix with ``own`` on its diagonal, 0 or 1, and R∘R the 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.sparse.linalg import LinearOperator, gmres
 
 from marginwise._arrays import Array
-from marginwise._runtime.jit import compiled, compiled_vector
+from marginwise._runtime.jit import compiled_vector
+from marginwise.covariance.krylov import solve_krylov
 
 #: Krylov vectors before a system is solved by elimination instead, or not at all.
 _MAX_KRYLOV = 60
@@ -58,8 +59,18 @@ class DenseCorrelations(Correlations):
         return self.R2 @ x
 
     def solve(self, third: Array, fourth: Array, right: Array, accuracy: float, *, transposed: bool) -> Array:
-        x, solved = _gmres(self.R, self.R2, third, fourth, right, accuracy, transposed, _MAX_KRYLOV)
-        if not solved:
+        R, R2 = self.R, self.R2
+        c3, c4 = math.sqrt(0.5) * third, 0.5 * fourth
+
+        def product(x: Array) -> Array:
+            y = x if transposed else R2 @ x
+            image = R @ (c3 * y)
+            image *= c3
+            image += c4 * y
+            return x - (R2 @ image if transposed else image)
+
+        x = solve_krylov(product, right, accuracy, _MAX_KRYLOV)
+        if x is None:
             middle = third[:, None] * self.R * third + np.diag(fourth)
             matrix = np.eye(len(right)) - 0.5 * middle @ self.R2
             _, _, x, singular = lapack.dgesv(matrix.T if transposed else matrix, right)
@@ -90,10 +101,8 @@ class ImplicitCorrelations(Correlations):
         def product(x: Array) -> Array:
             return x - (self.times_squared(middle(x)) if transposed else middle(self.times_squared(x)))
 
-        n = len(right)
-        operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-        x, failed = gmres(operator, right, rtol=accuracy, atol=0.0, restart=min(n, _MAX_KRYLOV), maxiter=1)
-        return np.full(n, np.nan) if failed else x
+        x = solve_krylov(product, right, accuracy, _MAX_KRYLOV)
+        return np.full(len(right), np.nan) if x is None else x
 
 
 @compiled_vector
@@ -113,71 +122,3 @@ def _correlations(covariance: Array, inverse_scale: Array, own: float) -> tuple[
         for j in range(start, stop):
             R[j, j] = R2[j, j] = own
     return R, R2
-
-
-@compiled
-def _product(R: Array, R2: Array, third: Array, fourth: Array, x: Array, transposed: bool) -> Array:
-    """Return (I - M)x or (I - M)ᵀx, M = ½(diag(fourth) + diag(third)R diag(third))(R∘R)."""
-    y = x if transposed else R2 @ x
-    y = fourth * y + third * (R @ (third * y))
-    return x - 0.5 * (R2 @ y if transposed else y)
-
-
-@compiled
-def _gmres(
-    R: Array,
-    R2: Array,
-    third: Array,
-    fourth: Array,
-    right: Array,
-    accuracy: float,
-    transposed: bool,
-    most: int,
-) -> tuple[Array, bool]:
-    """Solve (I - M)x = right or its transpose by GMRES (Saad & Schultz 1986), and say whether that succeeded.
-
-    A few steps on small vectors: compiled as a whole, because a library's solver that calls back for each product
-    takes ten times as long as the products themselves.
-    """
-    n = len(right)
-    most = min(most, n)
-    norm = np.sqrt(right @ right)
-    if not norm > 0.0:
-        return np.zeros(n), norm == 0.0
-    V = np.empty((most + 1, n))
-    H = np.zeros((most, most))  # upper triangle, after the rotations
-    cosine, sine, rest = np.zeros(most), np.zeros(most), np.zeros(most + 1)
-    V[0] = right / norm
-    rest[0] = norm
-    for k in range(most):
-        w = _product(R, R2, third, fourth, V[k], transposed)
-        column = np.zeros(k + 1)
-        for _ in range(2):  # twice, so that the vectors stay orthogonal to rounding
-            h = V[: k + 1] @ w
-            w = w - h @ V[: k + 1]
-            column += h
-        below = np.sqrt(w @ w)
-        if not np.isfinite(below):
-            return right, False
-        for i in range(k):
-            column[i], column[i + 1] = (
-                cosine[i] * column[i] + sine[i] * column[i + 1],
-                cosine[i] * column[i + 1] - sine[i] * column[i],
-            )
-        length = np.hypot(column[k], below)
-        if length == 0.0:
-            return right, False
-        cosine[k], sine[k] = column[k] / length, below / length
-        column[k] = length
-        H[: k + 1, k] = column
-        rest[k + 1] = -sine[k] * rest[k]
-        rest[k] *= cosine[k]
-        if abs(rest[k + 1]) <= accuracy * norm:
-            z = np.zeros(k + 1)
-            for i in range(k, -1, -1):
-                z[i] = (rest[i] - H[i, i + 1 : k + 1] @ z[i + 1 :]) / H[i, i]
-            return z @ V[: k + 1], True
-        if below == 0.0:
-            return right, False
-        V[k + 1] = w / below
-    return right, False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
@@ -18,6 +18,14 @@ from marginwise.estimators._calibration import Calibration
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
 from marginwise.likelihoods import Slack
 from marginwise.problem import Problem
+from marginwise.svm import solve_problem
+
+
+class Expansion(NamedTuple):
+    """A function Σ_j c_j K(x, z_j): its points z and coefficients c."""
+
+    points: Array
+    coefficients: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +39,10 @@ class BinaryModel:
     slack : Slack
     members : tuple of TunedModel
         Tuned models with their weights.
-    support : array of int
-        Support vectors of the SVM with the main member's hyperparameters, among all training examples.
-    dual_coef : array
+    support : array of int or None
+        Support vectors of the SVM with the main member's hyperparameters, among all training examples; None if it is
+        trained when :attr:`svm` is asked for.
+    dual_coef : array or None
         y_i α_i for these, or the coefficients of ``svm_points``.
     held_out : array of shape (n,)
         Probability of label +1 for each training example, from models without it.
@@ -43,6 +52,8 @@ class BinaryModel:
         The points that the SVM's latent function is a sum over, where these are not its support vectors.
     calibration : Calibration or None
         What recalibrates the log-odds of the posterior, where examples are many. ``held_out`` is recalibrated already.
+    svm_weights : array of shape (n,) or None
+        Weights of the training examples in the SVM, where these are not ``sample_weight``.
     """
 
     X: Array
@@ -50,15 +61,16 @@ class BinaryModel:
     sample_weight: Array
     slack: Slack
     members: tuple[TunedModel, ...]
-    support: Indices
-    dual_coef: Array
+    support: Indices | None
+    dual_coef: Array | None
     held_out: Array
     warnings: tuple[str, ...]
     svm_points: Array | None = None
     calibration: Calibration | None = None
+    svm_weights: Array | None = None
 
     def __repr__(self) -> str:
-        return summary(self, "X", "slack", "support", "members")
+        return summary(self, "X", "slack", "members")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: posteriors hold n×n matrices, and are there again when they are asked for."""
@@ -78,6 +90,19 @@ class BinaryModel:
     def main(self) -> TunedModel:
         """The member with the largest weight."""
         return max(self.members, key=lambda member: member.weight)
+
+    @cached_property
+    def svm(self) -> Expansion:
+        """The latent function of the SVM.
+
+        Predictions are the posterior's unless the SVM's are asked for, so that a fit can do without it.
+        """
+        if self.support is not None and self.dual_coef is not None:
+            return Expansion(self.X[self.support] if self.svm_points is None else self.svm_points, self.dual_coef)
+        problem = self.problem if self.svm_weights is None else replace(self.problem, weights=self.svm_weights)
+        solution = solve_problem(problem, self.main.hyperparameters, self.slack)
+        solution.status.warn()
+        return Expansion(problem.X[solution.support], (problem.y * solution.alpha)[solution.support])
 
     @cached_property
     def predictors(self) -> tuple[GaussianPredictor, ...]:
@@ -155,5 +180,4 @@ class BinaryModel:
         return GaussianPosterior.from_sites(self.problem, h, likelihood, Sites(member.tau, member.nu)).predictor
 
     def _svm_latent(self, X: Array) -> Array:
-        points = self.X[self.support] if self.svm_points is None else self.svm_points
-        return self.main.hyperparameters.kernel.cross(X, points) @ self.dual_coef
+        return self.main.hyperparameters.kernel.cross(X, self.svm.points) @ self.svm.coefficients

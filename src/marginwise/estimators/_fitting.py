@@ -169,30 +169,39 @@ def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel:
     problem = rows.all
     ensemble = replace(ensemble, models=tuple(model.pruned() for model in ensemble.models))
     parts = [_trained(rows, recipe, model, model is ensemble.main) for model in ensemble.models]
-    solution, coefficients, points = next(part.svm for part in parts if part.svm is not None)
+    svm = next((part.svm for part in parts if part.svm is not None), None)
     own = ensemble.held_out
     if own is None:
         own = np.sum([part.model.weight * part.leave_one_out for part in parts], axis=0)
     held_out = np.where(problem.y > 0, own, 1.0 - own)
     corrected = calibration(held_out, problem.y, problem.weights) if problem.n > ENOUGH else None
     # Sites belong to all rows; inducing inputs speak for themselves.
-    held = problem if points is None or rows.sample is None else rows.sample
+    held = problem if svm is None or rows.sample is None else rows.sample
     return BinaryModel(
         *(held.X, held.y, held.weights),
         recipe.slack,
         tuple(part.model for part in parts),
-        solution.support,
-        coefficients,
+        None if svm is None else svm.solution.support,
+        None if svm is None else svm.coefficients,
         held_out if corrected is None else corrected.of_probability(held_out),
         advice(
             [model.tuning for model in ensemble.models],
-            [*(part.status for part in parts), solution.status],
+            [*(part.status for part in parts), *([] if svm is None else [svm.solution.status])],
             recipe.criterion,
             recipe.settings.limits.max_evaluations,
         ),
-        points,
+        None if svm is None else svm.points,
         corrected,
+        recipe.svm_weights if svm is None else None,
     )
+
+
+class _SVM(NamedTuple):
+    """An SVM whose latent function is a sum over the inducing inputs."""
+
+    solution: Solution
+    coefficients: Array
+    points: Array
 
 
 class _Trained(NamedTuple):
@@ -201,22 +210,24 @@ class _Trained(NamedTuple):
     model: TunedModel
     status: Status
     leave_one_out: Array
-    svm: tuple[Solution, Array, Array | None] | None  # with coefficients, and points other than support vectors
+    svm: _SVM | None
 
 
-def _trained(rows: Rows, recipe: Recipe, model: TunedModel, with_svm: bool) -> _Trained:
-    """Train a model on all rows, with inducing inputs from those in memory if any."""
+def _trained(rows: Rows, recipe: Recipe, model: TunedModel, main: bool) -> _Trained:
+    """Train a model on all rows, with inducing inputs from those in memory if any.
+
+    The SVM of the main one is trained now where it takes all rows, of which none may be kept; see ``BinaryModel.svm``.
+    """
     h = model.hyperparameters
     posterior = recipe.scale.posterior(rows.all, rows.seen, h, recipe.slack)
     trained = _Trained(model.trained(posterior), posterior.status, _leave_one_out(posterior), None)
-    if not with_svm:
+    if not main or posterior.problem.inducing is None:
         return trained
     covariance = posterior.gaussian.prior
     weighted = replace(posterior.problem, weights=recipe.svm_weights)
     solution = solve_problem(weighted, h, recipe.slack, covariance=covariance)
     points, coefficients = covariance.expansion(weighted.y * solution.alpha)
-    low_rank = posterior.problem.inducing is not None
-    return trained._replace(svm=(solution, coefficients, points if low_rank else None))
+    return trained._replace(svm=_SVM(solution, coefficients, points))
 
 
 def _leave_one_out(posterior: GaussianPosterior) -> Array:

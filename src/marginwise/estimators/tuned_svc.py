@@ -229,6 +229,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
             watched = replace(recipe, settings=replace(settings, callbacks=callbacks))
             # Callbacks belong to this process, and so do searches that call them.
             self.models_ = fit_all(problems, watched, 1 if callbacks else self.n_jobs)
+            if self.predictor == "svm":
+                for model in self.models_:
+                    model.svm  # noqa: B018  # is trained here
             self._describe(table.codes, table.weights)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:

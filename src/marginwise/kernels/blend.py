@@ -27,6 +27,9 @@ TERMS = ("k0", "koff", "klin", "k1")
 #: Share of the prior variance below which a term is dropped from a fitted model: it moves no probability visibly.
 _CARRIES_NOTHING = 1e-3
 
+#: The hyperparameters of the terms, by name, with their bounds and laws.
+_OWN = {h.name: h for term in (RBF(), Constant(), Linear(), Laplacian()) for h in term.hyperparameters}
+
 
 @dataclass(frozen=True)
 class Blend(Kernel):
@@ -75,13 +78,11 @@ class Blend(Kernel):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        own = {h.name: h for h in (*RBF(1.0).hyperparameters, *Constant().hyperparameters)}
-        own |= {h.name: h for h in (*Linear().hyperparameters, *Laplacian().hyperparameters)}
         values: dict[str, tuple[float, ...]] = {name: (getattr(self, name),) for name in self.present}
         if self.k1 > 0.0:
             values["lam"] = (self.lam,)
         values["l"] = self.length_scales
-        return tuple(replace(own[name], values=value, per_input=name == "l") for name, value in values.items())
+        return tuple(replace(_OWN[name], values=value, per_input=name == "l") for name, value in values.items())
 
     @property
     def n_shared(self) -> int:

@@ -32,6 +32,7 @@ LAYERS = [
     "tuning",
     "ensemble",
     "freedom",
+    "tables",
     "estimators",
     "saving",
     "datasets",

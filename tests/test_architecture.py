@@ -34,6 +34,7 @@ LAYERS = [
     "tuning",
     "ensemble",
     "freedom",
+    "tables",
     "estimators",
     "saving",
     "datasets",

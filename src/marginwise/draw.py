@@ -20,6 +20,9 @@ def row_numbers(X: Array, seed: int) -> npt.NDArray[np.uint64]:
 def input_numbers(X: Any) -> Indices:
     """Return a number for each row, equal for equal rows and no others; rows elsewhere are told apart by 64 bits."""
     if isinstance(X, np.ndarray):
+        missing = np.isnan(X)
+        if missing.any():  # NaN is equal to nothing
+            X = np.hstack([np.where(missing, 0.0, X), missing])
         return np.unique(X, axis=0, return_inverse=True)[1].reshape(-1)
     return np.unique(np.concatenate(as_blocks(X).map(row_numbers, 0)), return_inverse=True)[1].reshape(-1)
 

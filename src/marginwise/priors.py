@@ -95,15 +95,16 @@ class Prior:
     def _laws(self, model: Model, n_inputs: int) -> tuple[Array, Array]:
         """Return mean and standard deviation of each logarithm."""
         laws = [self.C]
+        n_columns = model.kernel.n_columns(n_inputs)
         for h in model.kernel.hyperparameters:
-            laws += [self._law(h, n_inputs)] * len(h.values)
+            laws += [self._law(h, n_columns)] * len(h.values)
         means, deviations = np.array(laws).T
         return means, deviations
 
-    def _law(self, h: Hyperparameter, n_inputs: int) -> Normal:
+    def _law(self, h: Hyperparameter, n_columns: int) -> Normal:
         own = {"k0": self.k0, "koff": self.koff, "l": self.length_scale} | dict(self.laws or {})
         law = own.get(h.name)
-        return h.law(n_inputs) if law is None else law
+        return h.law(n_columns) if law is None else law
 
 
 def _hierarchical_pull(r: Array, s2: float, deviation: float) -> Array:

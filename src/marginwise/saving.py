@@ -30,6 +30,7 @@ from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import Calibration
+from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
@@ -42,6 +43,7 @@ from marginwise.search.driver import Run
 from marginwise.search.trace import Trace
 from marginwise.status import Status
 from marginwise.svm import Solution
+from marginwise.tables import Column, Schema
 from marginwise.tuning import Tuning
 
 #: Raised when files of before need a change to be read; :func:`load_model` then makes it, by ``_CHANGES``.
@@ -82,6 +84,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 _PARTS: tuple[type, ...] = (
     BinaryModel,
     Calibration,
+    *(Column, Encoding, Schema),
     Hyperparameters,
     Precision,
     Prior,

@@ -46,10 +46,20 @@ BLENDS = {
     "blend per input": Blend(1.2, 0.2, 0.4, 0.5, 2.5, (0.5, 1.0, 2.0)),
     "blend without steps": Blend(1.2, 0.2, 0.4, 0.0, 2.5, (0.5, 1.0, 2.0)),
 }
-KERNELS = SINGLE | SUMS | BLENDS
+#: Three inputs of two columns.
+TIES = (1, 0, 1)
+TIED = {
+    "rbf tied": RBF(1.7, (0.7, 1.5)).tied(TIES),
+    "laplacian tied": Laplacian(0.8, (0.7, 1.5)).tied(TIES),
+    "linear tied": Linear(0.6, (0.7, 1.5)).tied(TIES),
+    "one length scale tied": (RBF(1.7, 1.2) + Linear(0.6) + Constant(0.3)).tied(TIES),
+    "blend tied": Blend(1.2, 0.2, 0.4, 0.5, 2.5, (0.5, 2.0)).tied(TIES),
+}
+KERNELS = SINGLE | SUMS | BLENDS | TIED
 EVERY = KERNELS | {"precomputed": Precomputed(MATRIX)}
 
 every = pytest.mark.parametrize("kernel", EVERY.values(), ids=EVERY)
+untied = pytest.mark.parametrize("kernel", (SINGLE | SUMS | BLENDS).values(), ids=SINGLE | SUMS | BLENDS)
 with_inputs = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 
 
@@ -156,7 +166,7 @@ def test_other_values_are_those_asked_for(kernel: Kernel, rng: np.random.Generat
     assert other.names == kernel.names
 
 
-@with_inputs
+@untied
 def test_one_for_each_input_written_out(kernel: Kernel, rng: np.random.Generator) -> None:
     each = kernel.for_inputs(D)
     np.testing.assert_allclose(each.gram(X), kernel.gram(X), rtol=1e-14)
@@ -169,7 +179,7 @@ def test_one_for_each_input_written_out(kernel: Kernel, rng: np.random.Generator
             assert ours[mine[0]] == pytest.approx(parts[written_out].sum(), rel=1e-10)
 
 
-@with_inputs
+@untied
 def test_values_for_another_number_of_inputs_are_refused(kernel: Kernel) -> None:
     if kernel.is_isotropic:
         kernel.check_inputs(5)
@@ -251,7 +261,7 @@ def test_lengths_are_positive(kernel: Kernel) -> None:
     assert (lengths > 0).all()
 
 
-@with_inputs
+@untied
 def test_no_array_of_all_differences(kernel: Kernel, rng: np.random.Generator) -> None:
     """n² d numbers would take 29 MB; a few n² and n d are allowed for each term, 0.7 MB and 0.1 MB each."""
     n, d = 300, 40

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -30,6 +31,7 @@ class ClassificationTable:
     Attributes
     ----------
     X : array of shape (n, d)
+        Cells as numbers, NaN where they are missing.
     codes : array of int, shape (n,)
         Class numbers.
     weights : array of shape (n,)
@@ -101,7 +103,8 @@ class ClassificationTable:
         """
         order = np.lexsort([self.weights, self.codes, *self.X.T[::-1]])
         X, codes = self.X[order], self.codes[order]
-        new = (X[1:] != X[:-1]).any(axis=1) | (codes[1:] != codes[:-1])
+        same = (X[1:] == X[:-1]) | (np.isnan(X[1:]) & np.isnan(X[:-1]))
+        new = ~same.all(axis=1) | (codes[1:] != codes[:-1])
         first = np.concatenate([[0], 1 + np.flatnonzero(new)])
         weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
         return ClassificationTable(X[first], codes[first], weights, self.classes, examples)
@@ -133,9 +136,12 @@ def _taken(X: Array, mask: Mask) -> Array:
 def check_table(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
 ) -> ClassificationTable:
-    """Check X, y and weights as scikit-learn does."""
-    X, y = validate_data(estimator, X, _of_one_kind(y), dtype=np.float64)
-    return classified(X, y, sample_weight, class_weight)
+    """Check X, y and weights as scikit-learn does; the table holds the cells of X as numbers."""
+    if y is None:
+        validate_data(estimator, X, y)  # says that it takes y
+    cells = estimator._learn(X)
+    labels = check_X_y(np.zeros((len(cells), 1)), _of_one_kind(y), estimator=estimator)[1]
+    return classified(cells, labels, sample_weight, class_weight)
 
 
 def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> ClassificationTable:

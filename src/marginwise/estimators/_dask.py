@@ -11,6 +11,7 @@ from marginwise._arrays import Array
 from marginwise.covariance import as_blocks
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._classes import ClassificationTable, classified
+from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._scaling import Scaling
 
 
@@ -54,9 +55,14 @@ def scaling_of(table: ClassificationTable) -> Scaling:
     return Scaling.from_moments(unit, centre, spread)
 
 
-def scaled(X: Any, scaling: Scaling) -> Any:
-    """Return the scaled inputs, to be computed where they are."""
-    return X.rechunk({1: -1}).map_blocks(scaling, dtype=np.float64)
+def dask_encoding(table: ClassificationTable, standardize: bool) -> Encoding:
+    """Return what makes inputs of the cells."""
+    return Encoding.plain(scaling_of(table) if standardize else Scaling.none(np.zeros((1, table.X.shape[1]))))
+
+
+def encoded(X: Any, encoding: Encoding) -> Any:
+    """Return the inputs, to be computed where they are."""
+    return X.rechunk({1: -1}).map_blocks(encoding, dtype=np.float64)
 
 
 def _largest(X: Array) -> Array:

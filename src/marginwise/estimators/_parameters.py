@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -33,15 +34,17 @@ def check_parameters(estimator: Any) -> None:
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
 
 
-def as_template(kernel: Any) -> Model:
-    """Return the form of the models to tune, with one length scale."""
+def as_template(kernel: Any, columns: Sequence[int] | None = None) -> Model:
+    """Return the form of the models to tune, with one length scale; ``columns`` are those of the inputs."""
     if isinstance(kernel, str):
-        return _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
-    if not isinstance(kernel, Kernel):
+        template = _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
+    elif not isinstance(kernel, Kernel):
         raise InvalidInputError("kernel", kernel, '"auto", "rbf" or a kernel of marginwise.kernels')
-    if not kernel.is_isotropic:
+    elif not kernel.is_isotropic:
         raise InvalidInputError("kernel", kernel, "one length scale for all inputs: how they differ is tuned")
-    return Model(1.0, kernel)
+    else:
+        template = Model(1.0, kernel)
+    return template if columns is None else Model(1.0, template.kernel.tied(columns))
 
 
 def _is(value: object, kind: type) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array
 from marginwise.estimators._classes import check_table
+from marginwise.estimators._encoding import Encoding, averaged
+from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
+from marginwise.estimators._tables import TableMixin
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import as_slack
@@ -23,7 +27,7 @@ from marginwise.svm import solve_problem, svm_covariance
 _BLOCK = 2048
 
 
-class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier with linear or quadratic slack and given hyperparameters.
 
     The kernel is k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²] + koff; its offset koff plays the part of the bias, which is free
@@ -45,6 +49,8 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         Weights of the classes, multiplied into the sample weights.
     kernel : Kernel or None, default=None
         Another kernel with its hyperparameters, in the place of k0, koff and length_scales.
+    categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
+        Columns that are categories, as in TunedSVC. Each has one length scale.
 
     Attributes
     ----------
@@ -75,6 +81,7 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         slack: str = "linear",
         class_weight: Any = None,
         kernel: Kernel | None = None,
+        categorical_features: Any = "from_dtype",
     ) -> None:
         self.C = C
         self.k0 = k0
@@ -83,6 +90,7 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.slack = slack
         self.class_weight = class_weight
         self.kernel = kernel
+        self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginSVC:
         """Train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
@@ -97,9 +105,12 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         slack = as_slack(self.slack)
-        self.hyperparameters_ = self._model()
+        self._model()  # says what is wrong with it before the table is read
         table = check_table(self, X, y, sample_weight, self.class_weight)
-        problems = [Problem(table.X, labels, table.weights) for labels in table.labelings]
+        self._encoding = Encoding.learnt(table.X, table.weights, self._schema.n_categories, standardize=False)
+        self.hyperparameters_ = self._model(self._encoding.columns)
+        inputs = self._encoding(table.X)
+        problems = [Problem(inputs, labels, table.weights) for labels in table.labelings]
         covariance = svm_covariance(problems[0], self.hyperparameters_)
         self.solutions_ = [
             solve_problem(problem, self.hyperparameters_, slack, covariance=covariance) for problem in problems
@@ -107,23 +118,34 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         signed = np.array([p.y * s.alpha for p, s in zip(problems, self.solutions_, strict=True)])
         self.classes_ = table.classes
         self.support_ = np.flatnonzero(signed.any(axis=0))
-        self.support_vectors_ = table.X[self.support_]
+        self.support_vectors_ = inputs[self.support_]
         self.dual_coef_ = signed[:, self.support_]
 
-    def _model(self) -> Model:
+    def _model(self, columns: Sequence[int] | None = None) -> Model:
+        """Return the model; ``columns`` are those of the inputs, where these are more."""
         if self.kernel is None:
-            return Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
-        return Model(self.C, self.kernel)
+            model: Model = Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
+        else:
+            model = Model(self.C, self.kernel)
+        return model if columns is None else Model(model.C, model.kernel.tied(columns))
 
     def decision_function(self, X: Any) -> Array:
         """Return the latent function θ*(x), shape (n,) for two classes and (n, n_classes) for more."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        latent = np.empty((len(X), len(self.dual_coef_)))
-        for start in range(0, len(X), _BLOCK):
+        cells = self._cells(X)
+        latent = np.empty((len(cells), len(self.dual_coef_)))
+        for start in range(0, len(cells), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            latent[rows] = self.hyperparameters_.kernel.cross(X[rows], self.support_vectors_) @ self.dual_coef_.T
+            filled, owners = self._encoding.filled(cells[rows])
+            K = self.hyperparameters_.kernel.cross(self._encoding(filled), self.support_vectors_)
+            values = K @ self.dual_coef_.T
+            latent[rows] = values if owners is None else averaged(values, owners)
         return latent[:, 0] if len(self.classes_) == 2 else latent
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "support_vectors_" in state and "_encoding" not in state:  # of before words and gaps
+            state = {**state, "_encoding": Encoding.plain(Scaling.none(state["support_vectors_"]))}
+        super().__setstate__(state)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the positive, or largest, latent function."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import expit, log_expit, logit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
@@ -23,12 +23,13 @@ from marginwise.errors import ConvergenceWarning
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
-from marginwise.estimators._dask import check_dask_inputs, check_dask_table, is_dask, scaled, scaling_of
+from marginwise.estimators._dask import check_dask_inputs, check_dask_table, dask_encoding, encoded, is_dask
+from marginwise.estimators._encoding import Encoding, averaged, averaged_log_odds, averaged_moments
 from marginwise.estimators._fitting import Recipe, Rows, fit_all, model_at
 from marginwise.estimators._parameters import as_template, check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
-from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
+from marginwise.estimators._tables import TableMixin
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel
 from marginwise.likelihoods import as_slack
@@ -41,7 +42,7 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The slack penalty, the kernel's amplitude and offset and the length scales are found by gradient ascent on a
@@ -98,6 +99,9 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         Processes for classes, folds and restarts; the result does not depend on it.
     random_state : int, RandomState or None, default=None
         Draws the folds and random starts.
+    categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
+        Columns that are categories: "from_dtype" takes those that hold words or are of a category type, None none of
+        them; or a mask, places or names.
 
     Attributes
     ----------
@@ -155,6 +159,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         progress: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical_features: Any = "from_dtype",
     ) -> None:
         self.freedom = freedom
         self.kernel = kernel
@@ -173,6 +178,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         self.progress = progress
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.categorical_features = categorical_features
 
     #: The importance of the classes; models saved before there was one have none.
     _importance: Array | None = None
@@ -195,7 +201,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         criterion = as_criterion(self.criterion, self.slack)
         as_slack(criterion.likelihood)  # the SVM's: says so where there is none, before anything is tuned
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        table, self._scaling, inputs = self._read(X, y, sample_weight)
+        table, self._encoding, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
         self._importance = table.importance
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
@@ -203,7 +209,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         size = chosen_subset(self.subset, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
-            samples = _problems(self._scaling(drawn.X), drawn)
+            samples = _problems(self._encoding(drawn.X), drawn)
             problems = [Rows(rows.all, sample) for rows, sample in zip(problems, samples, strict=True)]
         prior = Prior() if self.prior is None else self.prior
         settings = SearchSettings(
@@ -214,7 +220,8 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
             limits=Limits(self.max_evaluations, keep=False),
             progress=self.progress,
         )
-        start = prior.mean_of(as_template(self.kernel), self.n_features_in_)
+        template = as_template(self.kernel, self._encoding.columns)
+        start = prior.mean_of(template, inputs.shape[1])
         scale = Scale(chosen_rank(self.rank, inputs), seed)
         recipe = Recipe(criterion, self.freedom, start, settings, aside, table.weights_of_all, scale)
 
@@ -234,18 +241,21 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
                     model.svm  # noqa: B018  # is trained here
             self._describe(table.codes, table.weights)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Scaling, Any]:
-        """Return the checked table, its scaling, and the scaled inputs."""
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Encoding, Any]:
+        """Return the checked table, what makes inputs of its cells, and these."""
         if is_dask(X):
             table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_unsorted().counted()
-            scaling = scaling_of(table) if self.standardize else Scaling.none(np.zeros((1, table.X.shape[1])))
-            return table, scaling, scaled(table.X, scaling)
+            encoding = dask_encoding(table, self.standardize)
+            return table, encoding, encoded(table.X, encoding)
         table = check_table(self, X, y, sample_weight, self.class_weight).merged().counted()
-        scaling = Scaling.of(table.X, table.weights_in_class) if self.standardize else Scaling.none(table.X)
-        return table, scaling, scaling(table.X)
+        encoding = Encoding.learnt(table.X, table.weights_in_class, self._schema.n_categories, self.standardize)
+        return table, encoding, encoding(table.X)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"kernel": "rbf"} | state)  # all that version 0.1 had
+        state = {"kernel": "rbf"} | state  # all that version 0.1 had
+        if "_scaling" in state:  # all that tables had before words and gaps
+            state["_encoding"] = Encoding.plain(state.pop("_scaling"))
+        super().__setstate__(state)
 
     def _describe(self, codes: Indices, weights: Array) -> None:
         first = self.models_[0]
@@ -254,8 +264,10 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
         named = self.hyperparameters_ if isinstance(self.hyperparameters_, Hyperparameters) else self.kernel_
         if isinstance(named, Hyperparameters | Blend):
             self.k0_, self.koff_ = named.k0, named.koff
-        self.length_scales_ = self.hyperparameters_.kernel.lengths(self.n_features_in_)
-        relevance = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
+        inputs = self.models_[0].X.shape[1]
+        self.length_scales_ = self.kernel_.lengths(inputs)[self._encoding.firsts]
+        by_input = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
+        relevance = self._encoding.by_column(by_input)
         self.feature_importances_ = relevance / relevance.sum()
         shapes = {shape for model in self.models_ for shape in model.term_shares}
         self.term_shares_ = {
@@ -300,29 +312,48 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
 
         The log-odds of the average over the posterior, or the latent function of the SVM.
         """
-        values = self._each(X, lambda model, rows: model.decision(rows, self.predictor))
+        average = averaged if self.predictor == "svm" else averaged_log_odds
+        values = self._each(X, lambda model, rows: model.decision(rows, self.predictor), average)
         values = values if self.predictor == "svm" else self._weighted(values)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent function, shape (n,) for two classes, (n, n_classes) for more."""
-        moments = self._each(X, lambda model, rows: np.column_stack(model.latent(rows)))
+        moments = self._each(X, lambda model, rows: np.column_stack(model.latent(rows)), averaged_moments)
         mean, variance = moments[:, 0::2], moments[:, 1::2]
         return (mean[:, 0], variance[:, 0]) if len(self.classes_) == 2 else (mean, variance)
 
-    def _each(self, X: Any, function: Callable[[BinaryModel, Array], Array]) -> Array:
-        """Return the values of a function of each model, in blocks of rows that bound the memory."""
+    def _each(
+        self,
+        X: Any,
+        function: Callable[[BinaryModel, Array], Array],
+        average: Callable[[Array, Indices], Array] = averaged_log_odds,
+    ) -> Array:
+        """Return the values of a function of each model, in blocks of rows that bound the memory.
+
+        ``average`` is that over the copies of a row whose gaps were filled in several ways.
+        """
         check_is_fitted(self)
         with hold_interrupts():
+            rows = partial(self._rows, function, average)
             if is_dask(X):
-                return as_blocks(check_dask_inputs(self, X, reset=False)).rows(partial(self._rows, function))
-            return self._rows(function, validate_data(self, X, dtype=np.float64, reset=False))
+                return as_blocks(check_dask_inputs(self, X, reset=False)).rows(rows)
+            return rows(self._cells(X))
 
-    def _rows(self, function: Callable[[BinaryModel, Array], Array], X: Array) -> Array:
-        inputs = self._scaling(X)
+    def _rows(
+        self,
+        function: Callable[[BinaryModel, Array], Array],
+        average: Callable[[Array, Indices], Array],
+        cells: Array,
+    ) -> Array:
         step = max(1, _BLOCK_NUMBERS // max(model.n_points for model in self.models_))
-        blocks = [inputs[start : start + step] for start in range(0, len(inputs), step)]
-        return np.vstack([np.column_stack([function(model, rows) for model in self.models_]) for rows in blocks])
+        blocks = []
+        for start in range(0, len(cells), step):
+            filled, owners = self._encoding.filled(cells[start : start + step])
+            inputs = self._encoding(filled)
+            values = np.column_stack([function(model, inputs) for model in self.models_])
+            blocks.append(values if owners is None else average(values, owners))
+        return np.vstack(blocks)
 
     def _weighted(self, log_odds: Array) -> Array:
         """Return the log-odds of each two-class problem where classes have the importance that their weights say.

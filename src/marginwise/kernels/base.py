@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Mean and standard deviation of a normal law.
 Normal = tuple[float, float]
+
+#: The number of the column that each input belongs to.
+Ties = tuple[int, ...]
 
 #: Rows of a diagonal that are contracted at a time where a kernel has no quicker way.
 _DIAGONAL_BLOCK = 64
@@ -126,6 +129,24 @@ class Kernel(ABC):
         """Return the distance over which K changes in each input: inducing inputs are spread in these units."""
         return np.ones(n_inputs)
 
+    def tied(self, columns: Sequence[int]) -> Self:
+        """Return the kernel for inputs of which several belong to one column: input a to ``columns[a]``, from 0.
+
+        All inputs of a column share what otherwise each could have its own of.
+        """
+        if self.groups:
+            raise InvalidInputError("kernel", self, "a kernel of marginwise.kernels where a column has several inputs")
+        return self
+
+    @property
+    def ties(self) -> Ties | None:
+        """The column of each input, None where each input is a column of its own."""
+        return None
+
+    def n_columns(self, n_inputs: int) -> int:
+        """Return how many length scales so many inputs may have: one for each column."""
+        return n_inputs if self.ties is None else max(self.ties) + 1
+
     @property
     def offset(self) -> float:
         """The part of K that is the same for every pair of points: the prior variance of a bias."""
@@ -221,7 +242,7 @@ class Kernel(ABC):
         """Return the same kernel with one hyperparameter for each input written out."""
         self.check_inputs(n_inputs)
         values = [
-            np.full(n_inputs, h.values[0]) if h.per_input and len(h.values) == 1 else np.array(h.values)
+            np.full(self.n_columns(n_inputs), h.values[0]) if h.per_input and len(h.values) == 1 else np.array(h.values)
             for h in self.hyperparameters
         ]
         return self.with_values(np.concatenate(values))
@@ -229,12 +250,8 @@ class Kernel(ABC):
     def check_inputs(self, n_inputs: int) -> None:
         """Raise unless the kernel fits inputs of this many columns."""
         for h in self.hyperparameters:
-            if h.per_input and len(h.values) not in (1, n_inputs):
-                raise InvalidInputError(
-                    "length_scales" if h.name == "l" else h.name,
-                    f"{len(h.values)} values",
-                    f"1 or {n_inputs} values, because X has {n_inputs} columns",
-                )
+            if h.per_input:
+                per_input("length_scales" if h.name == "l" else h.name, h.values, n_inputs, self.ties)
 
     def _spread(self, pairs: list[tuple[float, float]]) -> Array:
         sizes = np.array([len(h.values) for h in self.hyperparameters], dtype=np.intp)  # there may be none
@@ -262,15 +279,38 @@ def positives(name: str, values: object) -> tuple[float, ...]:
     return tuple(positive(f"{name}[{a}]", value) for a, value in enumerate(entries))
 
 
-def per_input(name: str, values: tuple[float, ...], n_inputs: int) -> Array:
-    """Return one value for each of ``n_inputs`` inputs."""
+def per_input(name: str, values: tuple[float, ...], n_inputs: int, ties: Ties | None = None) -> Array:
+    """Return one value for each of ``n_inputs`` inputs; with ``ties``, that of its column."""
     if len(values) == 1:
         return np.full(n_inputs, values[0])
-    if len(values) != n_inputs:
-        raise InvalidInputError(
-            name, f"{len(values)} values", f"1 or {n_inputs} values, because X has {n_inputs} columns"
-        )
-    return np.array(values)
+    number = n_inputs if ties is None else max(ties) + 1
+    if len(values) != number:
+        raise InvalidInputError(name, f"{len(values)} values", f"1 or {number} values, because X has {number} columns")
+    return by_input(np.array(values), n_inputs, ties)
+
+
+def by_input(of_columns: Array, n_inputs: int, ties: Ties | None) -> Array:
+    """Return the value of each input's column."""
+    if ties is None:
+        return of_columns
+    if len(ties) != n_inputs:
+        raise InvalidInputError("X", f"{n_inputs} inputs", f"{len(ties)}, those that the kernel was tied for")
+    return of_columns[list(ties)]
+
+
+def by_column(of_inputs: Array, ties: Ties | None) -> Array:
+    """Return the sums over the inputs of each column."""
+    return of_inputs if ties is None else np.asarray(np.bincount(ties, of_inputs), dtype=float)
+
+
+def checked_ties(columns: object) -> Ties | None:
+    """Return the column of each input, which must be 0, 1, … in any order, or None."""
+    if columns is None:
+        return None
+    ties = tuple(int(column) for column in np.asarray(columns).reshape(-1))
+    if not ties or set(ties) != set(range(max(ties) + 1)):
+        raise InvalidInputError("columns", columns, "the number of each input's column, from 0, without a gap")
+    return ties
 
 
 def _all_positive(values: object) -> bool:

@@ -8,6 +8,7 @@ every term. Four amplitudes say how much of each there is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Self
@@ -15,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Kernel, positive, positives
+from marginwise.kernels.base import Hyperparameter, Kernel, Ties, checked_ties, positive, positives
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.laplacian import Laplacian
 from marginwise.kernels.linear import Linear
@@ -43,6 +44,9 @@ class Blend(Kernel):
         λ, the overall length scale of the Laplacian.
     length_scales : float or sequence of float
         l: one positive length scale for all inputs, or one for each.
+    columns : sequence of int, optional
+        The number of each input's column, where columns have several inputs: these share l_a in every term, and d
+        and l̄ are those of columns.
     """
 
     k0: float = 1.0
@@ -51,6 +55,7 @@ class Blend(Kernel):
     k1: float = 1.0
     lam: float = 1.0
     length_scales: tuple[float, ...] = (1.0,)
+    columns: Ties | None = None
 
     def __post_init__(self) -> None:
         for name in TERMS:
@@ -58,6 +63,14 @@ class Blend(Kernel):
             object.__setattr__(self, name, 0.0 if value == 0.0 else positive(name, value))
         object.__setattr__(self, "lam", positive("lam", self.lam))
         object.__setattr__(self, "length_scales", positives("length_scales", self.length_scales))
+        object.__setattr__(self, "columns", checked_ties(self.columns))
+
+    @property
+    def ties(self) -> Ties | None:
+        return self.columns
+
+    def tied(self, columns: Sequence[int]) -> Self:
+        return replace(self, columns=tuple(columns))
 
     @property
     def present(self) -> tuple[str, ...]:
@@ -100,13 +113,14 @@ class Blend(Kernel):
     def _term(self, name: str) -> Kernel:
         match name:
             case "k0":
-                return RBF(self.k0, self.length_scales)
+                return RBF(self.k0, self.length_scales, self.columns)
             case "koff":
                 return Constant(self.koff)
             case "klin":
-                return Linear(self.klin, self.length_scales)
+                return Linear(self.klin, self.length_scales, self.columns)
         logs = np.log(self.length_scales)
-        return Laplacian(self.k1, tuple((self.lam * np.exp(logs - logs.mean())).tolist()))  # λ_a = λ l_a/l̄
+        scales = self.lam * np.exp(logs - logs.mean())  # λ_a = λ l_a/l̄
+        return Laplacian(self.k1, tuple(scales.tolist()), self.columns)
 
     @property
     def offset(self) -> float:
@@ -144,7 +158,7 @@ class Blend(Kernel):
         return reduce(np.add, (term.slopes(X, points, coefficients) for term in self.terms))
 
     def lengths(self, n_inputs: int) -> Array:
-        return RBF(1.0, self.length_scales).lengths(n_inputs)
+        return RBF(1.0, self.length_scales, self.columns).lengths(n_inputs)
 
     def _joined(self, parts: dict[str, Array]) -> Array:
         """Return the derivatives from those of the terms in their own hyperparameters, amplitude first.

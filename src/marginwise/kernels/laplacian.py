@@ -13,7 +13,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled, compiled_vector
-from marginwise.kernels.base import Hyperparameter, Normal, positive, positives
+from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
 from marginwise.kernels.rbf import BLOCK
 from marginwise.kernels.stationary import Stationary
 
@@ -32,16 +32,19 @@ class Laplacian(Stationary):
         Amplitude, positive.
     length_scales : float or sequence of float
         λ, for all inputs or one for each, positive.
+    columns : sequence of int, optional
+        The number of each input's column, where columns have several inputs; these share a length scale.
     """
 
     shape: ClassVar[str] = "stepwise"
 
     k1: float = 1.0
     length_scales: tuple[float, ...] = (1.0,)
+    columns: Ties | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k1", positive("k1", self.k1))
-        object.__setattr__(self, "length_scales", positives("length_scales", self.length_scales))
+        super().__post_init__()
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:

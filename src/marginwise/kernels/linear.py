@@ -5,13 +5,25 @@ K(x, x') = (klin/d) Σ_a r_a x_a x'_a,   r_a = (m̄/m_a)², m̄ the geometric me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Kernel, Normal, per_input, positive, positives
+from marginwise.kernels.base import (
+    Hyperparameter,
+    Kernel,
+    Normal,
+    Ties,
+    by_column,
+    by_input,
+    checked_ties,
+    per_input,
+    positive,
+    positives,
+)
 
 #: (lowest, highest) value that a search may reach.
 KLIN_BOUNDS = (1e-4, 1e6)
@@ -28,6 +40,8 @@ class Linear(Kernel):
         Amplitude, positive.
     relative_scales : float or sequence of float
         m: how much each input counts, 1/m_a² in units of the geometric mean. A common factor changes nothing.
+    columns : sequence of int, optional
+        The number of each input's column, where columns have several inputs; these share m_a, and d counts columns.
     """
 
     shape: ClassVar[str] = "straight"
@@ -35,10 +49,19 @@ class Linear(Kernel):
 
     klin: float = 1.0
     relative_scales: tuple[float, ...] = (1.0,)
+    columns: Ties | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "klin", positive("klin", self.klin))
         object.__setattr__(self, "relative_scales", positives("relative_scales", self.relative_scales))
+        object.__setattr__(self, "columns", checked_ties(self.columns))
+
+    @property
+    def ties(self) -> Ties | None:
+        return self.columns
+
+    def tied(self, columns: Sequence[int]) -> Self:
+        return replace(self, columns=tuple(columns))
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
@@ -52,7 +75,8 @@ class Linear(Kernel):
         return len(self.relative_scales)
 
     def with_values(self, values: Array) -> Self:
-        return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[arg-type]
+        scales = np.asarray(values[1:], dtype=float)
+        return type(self)(float(values[0]), scales, self.columns)  # type: ignore[arg-type]
 
     def cross(self, A: Array, B: Array) -> Array:
         root = np.sqrt(self._weights(A.shape[1]))
@@ -76,11 +100,14 @@ class Linear(Kernel):
 
     def _weights(self, n_inputs: int) -> Array:
         """Return (klin/d) r_a."""
-        logs = np.log(per_input("relative_scales", self.relative_scales, n_inputs))
-        return self.klin / n_inputs * np.exp(2.0 * (logs.mean() - logs))
+        n_columns = self.n_columns(n_inputs)
+        logs = np.log(per_input("relative_scales", self.relative_scales, n_columns))
+        weights = self.klin / n_columns * np.exp(2.0 * (logs.mean() - logs))
+        return by_input(weights, n_inputs, self.columns)
 
     def _by_scales(self, q: Array) -> Array:
-        by_scale = np.zeros(1) if self.n_shared == 1 else 2.0 * (q.mean() - q)
+        own = by_column(q, self.columns)
+        by_scale = np.zeros(1) if self.n_shared == 1 else 2.0 * (own.mean() - own)
         return np.concatenate([[q.sum()], by_scale])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
-from marginwise.kernels.base import Hyperparameter, Normal, positive, positives
+from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
 from marginwise.kernels.stationary import Stationary
 
 #: (lowest, highest) value that a search may reach. Beyond them every criterion is flat: the classifier is constant,
@@ -38,16 +38,19 @@ class RBF(Stationary):
         Amplitude, positive.
     length_scales : float or sequence of float
         One positive length scale for all inputs, or one for each.
+    columns : sequence of int, optional
+        The number of each input's column, where columns have several inputs; these share a length scale.
     """
 
     shape: ClassVar[str] = "smooth"
 
     k0: float = 1.0
     length_scales: tuple[float, ...] = (1.0,)
+    columns: Ties | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k0", positive("k0", self.k0))
-        object.__setattr__(self, "length_scales", positives("length_scales", self.length_scales))
+        super().__post_init__()
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:

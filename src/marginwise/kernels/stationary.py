@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Kernel, per_input
+from marginwise.kernels.base import Kernel, Ties, by_column, checked_ties, per_input, positives
 
 
 class Stationary(Kernel):
@@ -17,6 +19,18 @@ class Stationary(Kernel):
     has_amplitude: ClassVar[bool] = True
 
     length_scales: tuple[float, ...]
+    columns: Ties | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length_scales", positives("length_scales", self.length_scales))
+        object.__setattr__(self, "columns", checked_ties(self.columns))
+
+    @property
+    def ties(self) -> Ties | None:
+        return self.columns
+
+    def tied(self, columns: Sequence[int]) -> Self:
+        return replace(self, columns=tuple(columns))  # type: ignore[type-var]
 
     @property
     @abstractmethod
@@ -28,7 +42,8 @@ class Stationary(Kernel):
         return len(self.length_scales)
 
     def with_values(self, values: Array) -> Self:
-        return type(self)(float(values[0]), np.asarray(values[1:], dtype=float))  # type: ignore[call-arg]
+        scales = np.asarray(values[1:], dtype=float)
+        return type(self)(float(values[0]), scales, self.columns)  # type: ignore[call-arg]
 
     def diagonal(self, X: Array) -> Array:
         return np.full(len(X), self.amplitude)
@@ -39,8 +54,9 @@ class Stationary(Kernel):
         return gradient
 
     def lengths(self, n_inputs: int) -> Array:
-        return per_input("length_scales", self.length_scales, n_inputs)
+        return per_input("length_scales", self.length_scales, n_inputs, self.columns)
 
     def _by_hyperparameter(self, W: Array, by_input: Array) -> Array:
         """Return the derivatives from W = G∘K and those for the logarithm of each input's own length scale."""
-        return np.concatenate([[W.sum()], by_input.sum(keepdims=True) if self.n_shared == 1 else by_input])
+        alone = self.n_shared == 1
+        return np.concatenate([[W.sum()], by_input.sum(keepdims=True) if alone else by_column(by_input, self.columns)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Self
@@ -11,7 +12,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
-from marginwise.kernels.base import Hyperparameter, Kernel
+from marginwise.kernels.base import Hyperparameter, Kernel, Ties
 
 
 @dataclass(frozen=True, init=False)
@@ -41,6 +42,14 @@ class Sum(Kernel):
     @property
     def terms(self) -> tuple[Kernel, ...]:
         return self._terms
+
+    @property
+    def ties(self) -> Ties | None:
+        """Those of the first term that has any: :meth:`tied` gives all the same."""
+        return next((term.ties for term in self.terms if term.ties is not None), None)
+
+    def tied(self, columns: Sequence[int]) -> Self:
+        return type(self)(*(term.tied(columns) for term in self.terms))
 
     @property
     def offset(self) -> float:

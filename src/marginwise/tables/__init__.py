@@ -1,0 +1,5 @@
+"""Tables as users have them: numbers, words, dates and gaps in columns, read into a matrix of numbers."""
+
+from marginwise.tables.schema import Column, Schema
+
+__all__ = ["Column", "Schema"]

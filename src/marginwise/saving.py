@@ -30,6 +30,7 @@ from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import Calibration
+from marginwise.estimators._pairs import PairMachines
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
@@ -83,6 +84,7 @@ _PARTS: tuple[type, ...] = (
     BinaryModel,
     Calibration,
     Hyperparameters,
+    PairMachines,
     Precision,
     Prior,
     Run,

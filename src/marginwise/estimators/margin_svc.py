@@ -10,14 +10,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginwise._arrays import Array
-from marginwise.estimators._classes import check_table
+from marginwise.estimators._classes import ClassificationTable, check_table
+from marginwise.estimators._pairs import PairMachines, train_pairs
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
-from marginwise.likelihoods import as_slack
+from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.svm import solve_problem, svm_covariance
+from marginwise.svm import solve_problem
 
 #: Rows predicted at a time.
 _BLOCK = 2048
@@ -27,7 +28,8 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier with linear or quadratic slack and given hyperparameters.
 
     The kernel is k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²] + koff; its offset koff plays the part of the bias, which is free
-    for large koff. More than two classes are separated one against the rest.
+    for large koff. More than two classes are separated pair by pair, as in scikit-learn's ``SVC``: the class that wins
+    most pairs is predicted.
 
     Parameters
     ----------
@@ -51,12 +53,16 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     classes_ : array of shape (n_classes,)
     hyperparameters_ : Hyperparameters
     solutions_ : list of Solution
-        One for two classes; otherwise one for each class against the rest.
+        One for each pair of classes i < j, in the order (0, 1), (0, 2), …, (1, 2), …, on the rows of these two classes;
+        its latent function is positive where it speaks for class j.
     support_ : array of int
-        Rows of the training table (without those of weight zero) that are a support vector of any solution.
+        Rows of the training table (without those of weight zero) that are a support vector of any pair: ascending, for
+        more than two classes class by class.
     support_vectors_ : array of shape (n_support, n_features)
-    dual_coef_ : array of shape (n_solutions, n_support)
-        y_i α_i for each solution.
+    n_support_ : array of shape (n_classes,)
+        How many of them each class has.
+    dual_coef_ : array of shape (n_classes - 1, n_support)
+        y_i α_i of each support vector in the pairs of its class with each other class, in order: the layout of ``SVC``.
 
     Examples
     --------
@@ -99,16 +105,23 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         slack = as_slack(self.slack)
         self.hyperparameters_ = self._model()
         table = check_table(self, X, y, sample_weight, self.class_weight)
-        problems = [Problem(table.X, labels, table.weights) for labels in table.labelings]
-        covariance = svm_covariance(problems[0], self.hyperparameters_)
-        self.solutions_ = [
-            solve_problem(problem, self.hyperparameters_, slack, covariance=covariance) for problem in problems
-        ]
-        signed = np.array([p.y * s.alpha for p, s in zip(problems, self.solutions_, strict=True)])
         self.classes_ = table.classes
-        self.support_ = np.flatnonzero(signed.any(axis=0))
+        if len(table.classes) == 2:
+            self._fit_two(table, slack)
+        else:
+            machines, self.solutions_ = train_pairs(
+                table.X, table.codes, len(table.classes), table.weights, self.hyperparameters_, slack
+            )
+            self.support_, self.dual_coef_ = machines.support, machines.coefficients
         self.support_vectors_ = table.X[self.support_]
-        self.dual_coef_ = signed[:, self.support_]
+        self.n_support_ = np.bincount(table.codes[self.support_], minlength=len(table.classes))
+
+    def _fit_two(self, table: ClassificationTable, slack: Slack) -> None:
+        problem = Problem(table.X, np.where(table.codes == 1, 1.0, -1.0), table.weights)
+        solution = solve_problem(problem, self.hyperparameters_, slack)
+        self.solutions_ = [solution]
+        self.support_ = solution.support
+        self.dual_coef_ = (problem.y * solution.alpha)[None, self.support_]
 
     def _model(self) -> Model:
         if self.kernel is None:
@@ -116,17 +129,33 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         return Model(self.C, self.kernel)
 
     def decision_function(self, X: Any) -> Array:
-        """Return the latent function θ*(x), shape (n,) for two classes and (n, n_classes) for more."""
+        """Return the latent function θ*(x) of two classes, shape (n,), or values of shape (n, n_classes) for more.
+
+        These are the number of pairs that the class wins, and less than 1/2 more or less for how clearly it does.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self._by_pairs:
+            return self._machines.decision(X)
         latent = np.empty((len(X), len(self.dual_coef_)))
         for start in range(0, len(X), _BLOCK):
             rows = slice(start, start + _BLOCK)
             latent[rows] = self.hyperparameters_.kernel.cross(X[rows], self.support_vectors_) @ self.dual_coef_.T
         return latent[:, 0] if len(self.classes_) == 2 else latent
 
+    @property
+    def _by_pairs(self) -> bool:
+        """Models that were saved before there were pairs separate each class from the rest."""
+        return len(self.classes_) > 2 and hasattr(self, "n_support_")
+
+    @property
+    def _machines(self) -> PairMachines:
+        points, support = self.support_vectors_, self.support_
+        kernel = self.hyperparameters_.kernel
+        return PairMachines(len(self.classes_), kernel, points, self.dual_coef_, support, self.n_support_)
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class with the positive, or largest, latent function."""
-        latent = self.decision_function(X)
-        codes = (latent > 0).astype(int) if latent.ndim == 1 else latent.argmax(axis=1)
+        """Return the class with the positive latent function, or that wins most pairs."""
+        values = self.decision_function(X)
+        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[codes]

@@ -309,7 +309,7 @@ def test_parameters_younger_than_the_file_have_their_defaults(model):
     assert repr(older) == repr(model)
 
 
-@pytest.mark.parametrize("stored", sorted(STORED.glob("*.skops")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("stored", sorted(STORED.glob("format-*.skops")), ids=lambda path: path.stem)
 def test_models_saved_by_earlier_versions_predict_as_they_did(stored):
     """The files were written by ``stored/make.py`` of their version, with what the models predicted then."""
     model = load_model(stored)
@@ -324,5 +324,27 @@ def test_models_saved_by_earlier_versions_predict_as_they_did(stored):
     assert repr(model)
 
 
+def test_a_margin_svc_saved_before_there_were_pairs_predicts_as_it_did():
+    """``stored/make_margin.py`` wrote it when each class was separated from the rest."""
+    model = load_model(STORED / "margin-rest.skops")
+    expected = json.loads((STORED / "margin-rest.json").read_text())
+    X = np.array(expected["X"])
+    assert model.predict(X).tolist() == expected["predict"]
+    np.testing.assert_allclose(model.decision_function(X), expected["decision_function"], rtol=1e-9, atol=1e-12)
+    assert len(model.solutions_) == 3
+    assert model.decision_function(X).shape == (30, 3)
+    again = model.fit(X, expected["predict"])  # and is by pairs from then on
+    assert again.dual_coef_.shape == (2, len(again.support_))
+
+
+def test_a_margin_svc_by_pairs_is_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 4
+    model = MarginSVC(C=3.0).fit(X, y)
+    save_model(model, tmp_path / "pairs")
+    loaded = load_model(tmp_path / "pairs")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
 def test_there_are_stored_models():
-    assert list(STORED.glob("*.skops"))
+    assert list(STORED.glob("format-*.skops"))

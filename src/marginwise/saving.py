@@ -31,6 +31,7 @@ from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._encoding import Encoding
+from marginwise.estimators._pairs import PairMachines
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
@@ -86,6 +87,7 @@ _PARTS: tuple[type, ...] = (
     Calibration,
     *(Column, Encoding, Schema),
     Hyperparameters,
+    PairMachines,
     Precision,
     Prior,
     Run,

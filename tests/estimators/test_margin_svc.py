@@ -47,15 +47,47 @@ def test_decision_function_is_the_latent_function_of_solve():
     np.testing.assert_allclose(model.decision_function(problem.X), solution.latent, atol=1e-10)
 
 
-def test_classes_one_against_the_rest():
+def test_classes_by_pairs():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model = make_pipeline(StandardScaler(), MarginSVC(C=5.0, length_scales=2.0)).fit(X, names)
     assert model.score(X, names) > 0.95
-    latent = model.decision_function(X)
-    assert latent.shape == (150, 3)
-    lone = clone(model).fit(X, names == "virginica")
-    np.testing.assert_allclose(latent[:, 2], lone.decision_function(X), atol=1e-9)
+    values = model.decision_function(X)
+    assert values.shape == (150, 3)
+    np.testing.assert_array_equal(model.predict(X), model[-1].classes_[values.argmax(axis=1)])
+    svm, inputs = model[-1], model[0].transform(X)
+    lone = clone(svm).fit(inputs[y > 0], names[y > 0])
+    np.testing.assert_allclose(svm.solutions_[2].latent, lone.decision_function(inputs[y > 0]), atol=1e-9)
+    assert svm.dual_coef_.shape == (2, len(svm.support_))
+    np.testing.assert_array_equal(svm.support_vectors_, inputs[svm.support_])
+    np.testing.assert_array_equal(svm.n_support_, np.bincount(y[svm.support_]))
+
+
+def test_two_classes_after_three_are_as_ever():
+    problem = zoo.blobs(30, 2)
+    model = MarginSVC().fit(problem.X, np.arange(30) % 3)
+    fresh = MarginSVC().fit(problem.X, problem.y)
+    again = model.fit(problem.X, problem.y)
+    np.testing.assert_array_equal(again.decision_function(problem.X), fresh.decision_function(problem.X))
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 2, 60), (3, 40, 2, 1)])
+def test_no_class_is_lost_however_few_rows_it_has(sizes):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = np.random.default_rng(0).normal(scale=0.3, size=(len(y), 2)) + 3.0 * y[:, None]
+    model = MarginSVC(C=100.0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert (model.n_support_ > 0).all()
+
+
+def test_copies_and_weights_are_the_same_with_many_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 4
+    weights = rng.integers(0, 4, 40)
+    weights[:4] = 1
+    weighted = MarginSVC(C=2.0).fit(X, y, sample_weight=weights)
+    copied = MarginSVC(C=2.0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.decision_function(X), copied.decision_function(X), atol=1e-7)
 
 
 def test_class_weight_multiplies_sample_weight():

@@ -13,15 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise._arrays import Array
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._encoding import Encoding, averaged
+from marginwise.estimators._pairs import PairMachines, train_pairs
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
-from marginwise.likelihoods import as_slack
+from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.svm import solve_problem, svm_covariance
+from marginwise.svm import solve_problem
 
 #: Rows predicted at a time.
 _BLOCK = 2048
@@ -31,7 +32,8 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
     """Support vector classifier with linear or quadratic slack and given hyperparameters.
 
     The kernel is k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²] + koff; its offset koff plays the part of the bias, which is free
-    for large koff. More than two classes are separated one against the rest.
+    for large koff. More than two classes are separated pair by pair, as in scikit-learn's ``SVC``: the class that wins
+    most pairs is predicted.
 
     Parameters
     ----------
@@ -57,12 +59,16 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
     classes_ : array of shape (n_classes,)
     hyperparameters_ : Hyperparameters
     solutions_ : list of Solution
-        One for two classes; otherwise one for each class against the rest.
+        One for each pair of classes i < j, in the order (0, 1), (0, 2), …, (1, 2), …, on the rows of these two classes;
+        its latent function is positive where it speaks for class j.
     support_ : array of int
-        Rows of the training table (without those of weight zero) that are a support vector of any solution.
+        Rows of the training table (without those of weight zero) that are a support vector of any pair: ascending, for
+        more than two classes class by class.
     support_vectors_ : array of shape (n_support, n_features)
-    dual_coef_ : array of shape (n_solutions, n_support)
-        y_i α_i for each solution.
+    n_support_ : array of shape (n_classes,)
+        How many of them each class has.
+    dual_coef_ : array of shape (n_classes - 1, n_support)
+        y_i α_i of each support vector in the pairs of its class with each other class, in order: the layout of ``SVC``.
 
     Examples
     --------
@@ -110,16 +116,22 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         self._encoding = Encoding.learnt(table.X, table.weights, self._schema.n_categories, standardize=False)
         self.hyperparameters_ = self._model(self._encoding.columns)
         inputs = self._encoding(table.X)
-        problems = [Problem(inputs, labels, table.weights) for labels in table.labelings]
-        covariance = svm_covariance(problems[0], self.hyperparameters_)
-        self.solutions_ = [
-            solve_problem(problem, self.hyperparameters_, slack, covariance=covariance) for problem in problems
-        ]
-        signed = np.array([p.y * s.alpha for p, s in zip(problems, self.solutions_, strict=True)])
         self.classes_ = table.classes
-        self.support_ = np.flatnonzero(signed.any(axis=0))
+        if len(table.classes) == 2:
+            self._fit_two(Problem(inputs, np.where(table.codes == 1, 1.0, -1.0), table.weights), slack)
+        else:
+            machines, self.solutions_ = train_pairs(
+                inputs, table.codes, len(table.classes), table.weights, self.hyperparameters_, slack
+            )
+            self.support_, self.dual_coef_ = machines.support, machines.coefficients
         self.support_vectors_ = inputs[self.support_]
-        self.dual_coef_ = signed[:, self.support_]
+        self.n_support_ = np.bincount(table.codes[self.support_], minlength=len(table.classes))
+
+    def _fit_two(self, problem: Problem, slack: Slack) -> None:
+        solution = solve_problem(problem, self.hyperparameters_, slack)
+        self.solutions_ = [solution]
+        self.support_ = solution.support
+        self.dual_coef_ = (problem.y * solution.alpha)[None, self.support_]
 
     def _model(self, columns: Sequence[int] | None = None) -> Model:
         """Return the model; ``columns`` are those of the inputs, where these are more."""
@@ -130,25 +142,44 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         return model if columns is None else Model(model.C, model.kernel.tied(columns))
 
     def decision_function(self, X: Any) -> Array:
-        """Return the latent function θ*(x), shape (n,) for two classes and (n, n_classes) for more."""
+        """Return the latent function θ*(x) of two classes, shape (n,), or values of shape (n, n_classes) for more.
+
+        These are the number of pairs that the class wins, and less than 1/2 more or less for how clearly it does.
+        """
         check_is_fitted(self)
         cells = self._cells(X)
-        latent = np.empty((len(cells), len(self.dual_coef_)))
+        n_values = len(self.classes_) if self._by_pairs else len(self.dual_coef_)
+        latent = np.empty((len(cells), n_values))
         for start in range(0, len(cells), _BLOCK):
             rows = slice(start, start + _BLOCK)
             filled, owners = self._encoding.filled(cells[rows])
-            K = self.hyperparameters_.kernel.cross(self._encoding(filled), self.support_vectors_)
-            values = K @ self.dual_coef_.T
+            values = self._latent(self._encoding(filled))
             latent[rows] = values if owners is None else averaged(values, owners)
         return latent[:, 0] if len(self.classes_) == 2 else latent
+
+    def _latent(self, inputs: Array) -> Array:
+        if self._by_pairs:
+            return self._machines.decision(inputs)
+        return self.hyperparameters_.kernel.cross(inputs, self.support_vectors_) @ self.dual_coef_.T
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "support_vectors_" in state and "_encoding" not in state:  # of before words and gaps
             state = {**state, "_encoding": Encoding.plain(Scaling.none(state["support_vectors_"]))}
         super().__setstate__(state)
 
+    @property
+    def _by_pairs(self) -> bool:
+        """Models that were saved before there were pairs separate each class from the rest."""
+        return len(self.classes_) > 2 and hasattr(self, "n_support_")
+
+    @property
+    def _machines(self) -> PairMachines:
+        points, support = self.support_vectors_, self.support_
+        kernel = self.hyperparameters_.kernel
+        return PairMachines(len(self.classes_), kernel, points, self.dual_coef_, support, self.n_support_)
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class with the positive, or largest, latent function."""
-        latent = self.decision_function(X)
-        codes = (latent > 0).astype(int) if latent.ndim == 1 else latent.argmax(axis=1)
+        """Return the class with the positive latent function, or that wins most pairs."""
+        values = self.decision_function(X)
+        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[codes]

@@ -1,0 +1,173 @@
+"""Many classes by pairs: an SVM for each two classes, all with one kernel; their votes, and probabilities coupled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from marginwise._arrays import Array, Indices
+from marginwise._summary import summary
+from marginwise.covariance import DenseCovariance
+from marginwise.draw import input_numbers
+from marginwise.kernels import Kernel
+from marginwise.likelihoods import Slack
+from marginwise.model import Model
+from marginwise.problem import Problem
+from marginwise.svm import Solution, solve_svm, svm_covariance
+from marginwise.svm.api import MAX_MEMORY
+
+#: Numbers in the largest array of a block of rows: 64 MB.
+_BLOCK_NUMBERS = 2**23
+
+
+@dataclass(frozen=True, eq=False)
+class PairMachines:
+    """SVMs of all pairs of classes (i, j), i < j, in the order (0, 1), (0, 2), …, (1, 2), …; positive speaks for j.
+
+    Build them with :func:`train_pairs`.
+
+    Attributes
+    ----------
+    n_classes : int
+    kernel : Kernel
+        That of all pairs.
+    points : array of shape (m, d)
+        What the latent functions are sums over: the support vectors of any pair, class by class, or inducing inputs.
+    coefficients : array of shape (n_classes - 1, m), or (n_pairs, m) for inducing inputs
+        Column of a support vector of class k: its y_i α_i in the pairs of k with each other class, in order. No more,
+        because a row of class k is in no other pair: the layout of ``SVC.dual_coef_``.
+    support : array of int
+        Numbers of the support vectors among the training rows, class by class.
+    n_support : array of shape (n_classes,) or None
+        How many of each class; None where the points are inducing inputs.
+    """
+
+    n_classes: int
+    kernel: Kernel
+    points: Array
+    coefficients: Array
+    support: Indices
+    n_support: Indices | None
+
+    __repr__ = summary
+
+    def latent(self, X: Array) -> Array:
+        """Return the latent function of each pair, shape (n, n_pairs), from one cross-Gram matrix."""
+        cross = self.kernel.cross(X, self.points)
+        if self.n_support is None:
+            return cross @ self.coefficients.T
+        parts = np.zeros((len(X), self.n_classes, self.n_classes))  # [:, k, l]: rows of k, in the pair of k and l
+        ends = np.cumsum(self.n_support)
+        for k, (start, end) in enumerate(zip(ends - self.n_support, ends, strict=True)):
+            part = cross[:, start:end] @ self.coefficients[:, start:end].T
+            parts[:, k, :k], parts[:, k, k + 1 :] = part[:, :k], part[:, k:]
+        first, second = pairs_of(self.n_classes)
+        return parts[:, first, second] + parts[:, second, first]
+
+    def decision(self, X: Array) -> Array:
+        """Return :func:`votes` of the latent functions, in blocks of rows that bound the memory."""
+        step = max(1, _BLOCK_NUMBERS // max(len(self.points), self.n_classes**2))
+        blocks = [X[start : start + step] for start in range(0, len(X), step)]
+        return np.vstack([votes(self.latent(rows), self.n_classes) for rows in blocks])
+
+
+def train_pairs(
+    X: Array,
+    codes: Indices,
+    n_classes: int,
+    weights: Array,
+    model: Model,
+    slack: Slack,
+    *,
+    covariance: DenseCovariance | None = None,
+    inducing: Array | None = None,
+) -> tuple[PairMachines, list[Solution]]:
+    """Train the SVM of each pair of classes; return the machines, and the solution of each pair on its own rows.
+
+    Parameters
+    ----------
+    X, codes, n_classes, weights
+        Inputs, class numbers below ``n_classes``, and positive weights; each class has at least one row.
+    model, slack
+        Kernel, C and slack of all pairs.
+    covariance : DenseCovariance, optional
+        The Gram matrix of all rows, where it is at hand; where it fits into memory it is computed once for all pairs.
+    inducing : array of shape (m, d), optional
+        Inducing inputs that all pairs share, for tables with many rows.
+    """
+    if covariance is None and inducing is None and 8 * len(X) ** 2 <= MAX_MEMORY:
+        covariance = DenseCovariance.of(model.kernel, X)
+    repeats = _repeats(X, codes) if inducing is None else None
+    by_class = [np.flatnonzero(codes == k) for k in range(n_classes)]
+    table = np.zeros((n_classes - 1, len(X)))
+    solutions, by_inducing = [], []
+    for i, j in zip(*pairs_of(n_classes), strict=True):
+        rows = np.sort(np.concatenate([by_class[i], by_class[j]]))
+        is_second = codes[rows] == j
+        problem = Problem(X[rows], np.where(is_second, 1.0, -1.0), weights[rows], inducing)
+        own = svm_covariance(problem, model) if covariance is None else covariance.principal(rows)
+        groups = None if repeats is None else np.unique(repeats[rows], return_inverse=True)[1]
+        solution = solve_svm(own, problem.y, problem.penalties(model.C), slack, repeats=groups)
+        solutions.append(solution)
+        signed = problem.y * solution.alpha
+        table[np.where(is_second, i, j - 1), rows] = signed
+        if inducing is not None:
+            by_inducing.append(own.expansion(signed)[1])
+    support = np.concatenate([rows[table[:, rows].any(axis=0)] for rows in by_class])
+    if inducing is not None:
+        return PairMachines(n_classes, model.kernel, inducing, np.array(by_inducing), support, None), solutions
+    n_support = np.bincount(codes[support], minlength=n_classes)
+    return PairMachines(n_classes, model.kernel, X[support], table[:, support], support, n_support), solutions
+
+
+def pairs_of(n_classes: int) -> tuple[Indices, Indices]:
+    """Return the first and the second class of each pair."""
+    return np.triu_indices(n_classes, 1)
+
+
+def votes(latent: Array, n_classes: int) -> Array:
+    """Return how many pairs each class wins, shape (n, n_classes), and less than 1/2 more or less for how clearly.
+
+    The sum c of a class's latent values breaks ties between votes as c/(3(|c| + 1)), which never turns a majority: the
+    decision values of scikit-learn's classifiers by pairs (``sklearn.multiclass.OneVsOneClassifier``).
+    """
+    first, second = pairs_of(n_classes)
+    values = np.zeros((len(latent), n_classes, n_classes))
+    values[:, first, second] = latent > 0.0
+    values[:, second, first] = latent <= 0.0
+    won = values.sum(axis=1)
+    values[:, first, second], values[:, second, first] = latent, -latent
+    confidence = values.sum(axis=1)
+    return won + confidence / (3.0 * (np.abs(confidence) + 1.0))
+
+
+def couple(second: Array, n_classes: int) -> Array:
+    """Return class probabilities, shape (n, n_classes), from those of the second class of each pair, (n, n_pairs).
+
+    With r_ij the probability of i among i and j, they minimise Σ_i Σ_j≠i (r_ji p_i - r_ij p_j)² = 2 pᵀQp under
+    Σ_i p_i = 1 (Wu, Lin & Weng 2004, eq. 21: their second method), where Q_ii = Σ_j r_ji² and Q_ij = -r_ij r_ji.
+    Adding eeᵀ to Q adds a constant to pᵀQp and makes it positive definite, even where some r_ij are 0 or 1: if
+    r_ji v_i = r_ij v_j for all pairs, all entries of v have the same sign, so that v is not perpendicular to e. So
+    p is proportional to (Q + eeᵀ)⁻¹e.
+    """
+    step = max(1, _BLOCK_NUMBERS // n_classes**2)
+    blocks = [second[start : start + step] for start in range(0, len(second), step)]
+    return np.vstack([_coupled(rows, n_classes) for rows in blocks])
+
+
+def _coupled(second: Array, n_classes: int) -> Array:
+    i, j = pairs_of(n_classes)
+    r = np.zeros((len(second), n_classes, n_classes))
+    r[:, i, j], r[:, j, i] = 1.0 - second, second
+    Q = 1.0 - r * r.transpose(0, 2, 1)
+    diagonal = np.arange(n_classes)
+    Q[:, diagonal, diagonal] += np.einsum("nji,nji->ni", r, r)
+    p = np.maximum(np.linalg.solve(Q, np.ones((n_classes, 1)))[:, :, 0], 0.0)  # never negative but for rounding
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def _repeats(X: Array, codes: Indices) -> Indices | None:
+    """Return numbers that are equal for rows with the same input and class; None when all rows differ."""
+    numbers = input_numbers(X) * (int(codes.max()) + 1) + codes
+    return None if len(np.unique(numbers)) == len(numbers) else numbers

@@ -32,6 +32,8 @@ class TunedModel:
     method : str
         How labels are predicted with it: by expectation propagation, or for more than two classes by least squares or
         the softmax likelihood.
+    C : float or None
+        In the place of that which was found, where the softmax likelihood has its own.
     link : SoftmaxLink or None
         What makes probabilities of several latent functions.
     tau, nu : arrays of shape (n,)
@@ -46,6 +48,7 @@ class TunedModel:
     spread: float
     tuning: Tuning
     method: str = EP
+    C: float | None = None
     tau: Array = field(default_factory=lambda: _NONE)
     nu: Array = field(default_factory=lambda: _NONE)
     log_evidence: float = np.nan
@@ -57,11 +60,12 @@ class TunedModel:
     @property
     def hyperparameters(self) -> Model:
         """The hyperparameters found."""
-        return self.tuning.hyperparameters
+        found = self.tuning.hyperparameters
+        return found if self.C is None else found.with_C(self.C)
 
     def pruned(self) -> TunedModel:
         """Return the model without terms of its kernel that carry nothing."""
-        return replace(self, tuning=replace(self.tuning, hyperparameters=self.hyperparameters.pruned()))
+        return replace(self, tuning=replace(self.tuning, hyperparameters=self.tuning.hyperparameters.pruned()))
 
     def trained(self, posterior: GaussianPosterior) -> TunedModel:
         """Return the model with what predictions need of its posterior."""
@@ -87,8 +91,8 @@ class TunedModel:
 class Ensemble:
     """Tuned models with weights that sum to 1.
 
-    ``held_out`` is the ensemble's probability for the label of each example, from folds without it; None if there were
-    no folds.
+    ``held_out`` is the ensemble's probability for the label of each example, or where these are more than two for each
+    class, from folds without it; None if there were no folds.
     """
 
     models: tuple[TunedModel, ...]

@@ -16,7 +16,7 @@ Where the freedom is given there is nothing to judge, and the searches begin in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -84,11 +84,15 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """What a fold says: the probabilities of its labels, the hyperparameters behind them, and the curvature there."""
+    """What a fold says: the probabilities of its labels, the hyperparameters behind them, and the curvature there.
+
+    ``classes`` are the probabilities of all classes.
+    """
 
     probability: Array
     hyperparameters: Model
     learnt: Pairs
+    classes: Array = field(default_factory=lambda: _NONE)
 
 
 def climb(
@@ -134,7 +138,9 @@ def climb(
             count(len(numbers))
             return results
 
-        columns.append(_column(judge(range(n_folds), found[0], None)))
+        judged = judge(range(n_folds), found[0], None)
+        columns.append(_column(judged))
+        tables = [_classes(judged)]
         for spread in order:
             under = inside.with_spread(spread)
             judged = judge(range(_PROBES), found[-1], under)
@@ -148,11 +154,14 @@ def climb(
                 rungs.append(spread)
                 found.append(judged)
                 columns.append(_column(judged))
+                tables.append(_classes(judged))
             if gained == many:  # up while it helps, or down until it does
                 break
         second = _second_method(problem, _mean(found[-1]), settings)
         if second is not None:
-            columns.append(_column(judge(range(n_folds), found[-1], None, second)))
+            judged = judge(range(n_folds), found[-1], None, second)
+            columns.append(_column(judged))
+            tables.append(_classes(judged))
     table = np.column_stack(columns)
     weights = stacking_weights(table, dealt.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
@@ -165,7 +174,8 @@ def climb(
         if any(weight > 0 for _, weight in parts):
             tuning = last(sum(weight for _, weight in parts), spread, folds)
             models += [_member(tuning, spread, by, weight) for by, weight in parts if weight > 0]
-    return Ensemble(tuple(models), dealt.average(table @ weights))
+    mixed = np.tensordot(weights, tables, axes=1) if isinstance(problem, ClassProblem) else table @ weights
+    return Ensemble(tuple(models), dealt.average(mixed))
 
 
 def settle(
@@ -193,8 +203,7 @@ def _alone(problem: Problem, tuning: Tuning, spread: float, settings: SearchSett
 
 
 def _member(tuning: Tuning, spread: float, by: Method, weight: float) -> TunedModel:
-    own = tuning if by.C is None else replace(tuning, hyperparameters=tuning.hyperparameters.with_C(by.C))
-    return TunedModel(weight, spread, own, by.name)
+    return TunedModel(weight, spread, tuning, by.name, by.C)
 
 
 def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
@@ -241,9 +250,11 @@ class _Dealt:
         logs = np.log(np.maximum(column, _TINY)) - np.log(np.maximum(before[: len(column)], _TINY))
         return float(self.weights[: len(column)] @ logs)
 
-    def average(self, column: Array) -> Array:
-        """Return the mean over the folds for each example."""
-        return np.bincount(np.concatenate(self.rows), self.weights * column) / self.problem.weights
+    def average(self, values: Array) -> Array:
+        """Return the mean over the folds for each example, of a column or of several."""
+        rows, columns = np.concatenate(self.rows), values.reshape(len(values), -1).T
+        means = [np.bincount(rows, self.weights * column) / self.problem.weights for column in columns]
+        return means[0] if values.ndim == 1 else np.column_stack(means)
 
 
 def _method(problem: Problem) -> Method:
@@ -283,7 +294,7 @@ def _judge(
             tuning = tune_problem(inside, criterion, model.as_ard(inside.X.shape[1]), settings)
             model, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
         probability = by.probability(inside, criterion, model, outside.X)
-    return _Fold(probability[np.arange(outside.n), outside.labels], model, learnt)
+    return _Fold(probability[np.arange(outside.n), outside.labels], model, learnt, probability)
 
 
 def _last_search(
@@ -318,6 +329,10 @@ def _with_curvature(search: Search[Any] | None, learnt: Pairs) -> Search[Any] | 
 
 def _column(folds: list[_Fold]) -> Array:
     return np.concatenate([fold.probability for fold in folds])
+
+
+def _classes(folds: list[_Fold]) -> Array:
+    return np.concatenate([fold.classes for fold in folds])
 
 
 def _mean(folds: list[_Fold]) -> Model:

@@ -31,12 +31,14 @@ from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._encoding import Encoding
+from marginwise.estimators._many import ClassModel, OneAgainstRest
 from marginwise.estimators._pairs import PairMachines
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
 from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear, Sum
 from marginwise.likelihoods import LIKELIHOODS
+from marginwise.many import SoftmaxLink
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
@@ -83,7 +85,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    BinaryModel,
+    *(BinaryModel, ClassModel, OneAgainstRest, SoftmaxLink),
     Calibration,
     *(Column, Encoding, Schema),
     Hyperparameters,

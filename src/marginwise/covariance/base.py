@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from marginwise._arrays import Array, Indices
 from marginwise.covariance.gaussian import SiteGaussian
@@ -72,5 +73,9 @@ class SiteCovariance(Covariance):
         """Return the Gaussian of these sites, or None if its precision is not positive definite."""
 
     @abstractmethod
+    def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
+        """Return the function from ν, a vector or columns, to b = K⁻¹μ = (I + TK)⁻¹ν alone: one factorisation."""
+
     def dual_mean(self, tau: Array, nu: Array) -> Array:
-        """Return b = K⁻¹μ = (I + TK)⁻¹ν alone, for a vector or for columns."""
+        """Return b alone."""
+        return self.dual_solver(tau)(nu)

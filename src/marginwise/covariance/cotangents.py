@@ -11,7 +11,8 @@ from marginwise._runtime.jit import compiled_vector
 def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, variance_bar: Array) -> Array:
     """Return ∂/∂K at fixed sites of a function with cotangents μ̄, σ̄² of the marginals.
 
-    b and μ̄ may have columns: several means of one covariance. With P = I - TΣ = (I + TK)⁻¹: dμ = Pᵀ dK b and dΣ = Pᵀ dK P, so that it is sym[(Pμ̄)bᵀ] + P diag(σ̄²) Pᵀ.
+    With P = I - TΣ = (I + TK)⁻¹: dμ = Pᵀ dK b and dΣ = Pᵀ dK P, so that it is sym[(Pμ̄)bᵀ] + P diag(σ̄²) Pᵀ.
+    b and μ̄ may have columns: several means of one covariance.
     """
     n = len(tau)
     b, mean_bar = b.reshape(n, -1), mean_bar.reshape(n, -1)

@@ -6,6 +6,7 @@ With B = I + T^½KT^½ = LLᵀ (Rasmussen & Williams 2006, eq. 3.26), Σ_ij = -(
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,19 +117,27 @@ class DenseCovariance(RowCovariance, SiteCovariance):
             **marginals(tau, nu, mean, variance, free), log_det=float(log_det), prior=self, covariance=covariance
         )
 
-    def dual_mean(self, tau: Array, nu: Array) -> Array:
-        """Return b = K⁻¹μ = (I + TK)⁻¹ν alone, at a third of the cost of all moments."""
-        gram, columns = self.gram, nu.reshape(len(tau), -1)
+    def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
+        """At a third of the cost of all moments."""
+        gram = self.gram
         if tau.min() < 0.0:
-            return solve(np.eye(len(nu)) + tau[:, None] * gram, nu, check_finite=False)
-        root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
-        factor, _ = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)
-        # b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is too small to be divided by
-        weak = np.where((tau * gram.diagonal() < _WEAK)[:, None], columns, 0.0)
-        root = root[:, None]
-        right = (columns - weak) / root - root * (gram @ weak)
-        solution, _ = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)
-        return (weak + root * solution).reshape(nu.shape)
+            mixed = np.eye(len(tau)) + tau[:, None] * gram
+            return lambda nu: solve(mixed, nu, check_finite=False)
+        root = np.sqrt(np.maximum(tau, _TAU_FLOOR))[:, None]
+        factor, _ = lapack.dpotrf(_inner(gram, root[:, 0]), lower=1, clean=0, overwrite_a=1)
+        is_weak = (tau * gram.diagonal() < _WEAK)[:, None]
+
+        def dual(nu: Array) -> Array:
+            """Return b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is too small to be divided by."""
+            columns = nu.reshape(len(tau), -1)
+            weak = np.where(is_weak, columns, 0.0)
+            right = (columns - weak) / root
+            if is_weak.any():
+                right -= root * (gram @ weak)
+            solution, _ = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)
+            return (weak + root * solution).reshape(nu.shape)
+
+        return dual
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +150,10 @@ class DenseGaussian(SiteGaussian):
     def times_covariance(self, x: Array) -> Array:
         product = blas.dsymv if x.ndim == 1 else blas.dsymm
         return product(1.0, self.covariance, x, lower=1)
+
+    def times_squared(self, x: Array) -> Array:
+        sigma = self.full_covariance()
+        return np.square(sigma, out=sigma) @ x
 
     def coefficients(self, nu: Array) -> Array:
         return nu - (self.tau * self.times_covariance(nu).T).T

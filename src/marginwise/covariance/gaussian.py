@@ -62,6 +62,10 @@ class SiteGaussian(ABC):
         """Return Σx for a vector or for columns."""
 
     @abstractmethod
+    def times_squared(self, x: Array) -> Array:
+        """Return (Σ∘Σ)x."""
+
+    @abstractmethod
     def coefficients(self, nu: Array) -> Array:
         """Return what b is in :meth:`predictor` for other ν, or for columns of them, with the same τ."""
 

@@ -7,6 +7,7 @@ larger than n×m is ever made, and V only in blocks of rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -87,12 +88,16 @@ class LowRankCovariance(SiteCovariance):
     def gaussian(self, tau: Array, nu: Array) -> LowRankGaussian | None:
         return low_rank_gaussian(self, tau, nu)
 
-    def dual_mean(self, tau: Array, nu: Array) -> Array:
-        """Return ν - τ∘Vu, u the posterior mean of the weights of the features."""
-        factor, projected = posterior_factor(self, tau, nu)
-        if factor is None:
-            return np.full_like(nu, np.nan)
-        return nu - (tau * self.expand(lapack.dpotrs(factor, projected, lower=1)[0]).T).T
+    def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
+        """ν - τ∘Vu, u the posterior mean of the weights of the features."""
+        factor, _ = posterior_factor(self, tau, np.zeros_like(tau))
+
+        def dual(nu: Array) -> Array:
+            if factor is None:
+                return np.full_like(nu, np.nan)
+            return nu - (tau * self.expand(lapack.dpotrs(factor, self.project(nu), lower=1)[0]).T).T
+
+        return dual
 
     def project(self, x: Array) -> Array:
         """Return Vᵀx for a vector or for columns."""

@@ -47,6 +47,10 @@ class LowRankGaussian(SiteGaussian):
     def times_covariance(self, x: Array) -> Array:
         return self.prior.expand(self.weight_covariance @ self.prior.project(x))
 
+    def times_squared(self, x: Array) -> Array:
+        """diag(ΣXΣ), X = diag(x), which needs m×m matrices only."""
+        return self.prior.quadratic(self.weight_covariance @ self.prior.weighted(x) @ self.weight_covariance)
+
     def coefficients(self, nu: Array) -> Array:
         return self.prior.dual(self._weight_mean(nu))
 
@@ -55,14 +59,7 @@ class LowRankGaussian(SiteGaussian):
         return self.weight_covariance @ self.prior.project(nu)
 
     def correlations(self, own: float) -> Correlations:
-        """(Σ∘Σ)x is diag(ΣXΣ), X = diag(x), which needs m×m matrices only."""
-        A_inverse = self.weight_covariance
-        return ImplicitCorrelations(
-            self.times_covariance,
-            lambda x: self.prior.quadratic(A_inverse @ self.prior.weighted(x) @ A_inverse),
-            np.sqrt(self.variance),
-            own,
-        )
+        return ImplicitCorrelations(self.times_covariance, self.times_squared, np.sqrt(self.variance), own)
 
     def full_covariance(self) -> Array:
         V = self.prior.expand(np.eye(self.prior.rank))

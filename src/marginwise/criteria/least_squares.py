@@ -69,7 +69,7 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
     sigma_bar = (v_bar - np.einsum("ij,ij->i", m_bar, b)) / free**2
     pulled = g.times_covariance(mu_bar)
     nu_bar = pulled - own[:, None] * m_bar
-    tau_bar = -g.variance * g.correlations(1.0).times_squared(g.variance * sigma_bar)
+    tau_bar = -g.times_squared(sigma_bar)
     tau_bar += own**2 * v_bar - np.einsum("ij,ij->i", pulled, mean)
     tau_bar += np.einsum("ij,ij->i", m_bar, own[:, None] * mean - (own**2)[:, None] * b)
     to_sites = tau * tau_bar + np.einsum("ij,ij->i", nu_bar, posterior.nu)

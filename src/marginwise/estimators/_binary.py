@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,10 +15,14 @@ from marginwise._summary import summary
 from marginwise.covariance import Sites
 from marginwise.ensemble import TunedModel
 from marginwise.estimators._calibration import Calibration
+from marginwise.estimators._stack import Stack
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
 from marginwise.likelihoods import Slack
 from marginwise.problem import Problem
 from marginwise.svm import solve_problem
+
+#: Latent mean below which only probabilities decide: they are equal to rounding.
+_TIE = 1e-9
 
 
 class Expansion(NamedTuple):
@@ -29,7 +33,7 @@ class Expansion(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryModel:
+class BinaryModel(Stack):
     """A stack of tuned models on one two-class problem.
 
     Attributes
@@ -72,24 +76,10 @@ class BinaryModel:
     def __repr__(self) -> str:
         return summary(self, "X", "slack", "members")
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: posteriors hold n×n matrices, and are there again when they are asked for."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
     @property
     def problem(self) -> Problem:
         """The training examples."""
         return Problem(self.X, self.y, self.sample_weight)
-
-    @property
-    def n_points(self) -> int:
-        """The number of points that a prediction is a sum over: training examples, or inducing inputs."""
-        return max(len(self.X) if member.inducing is None else len(member.inducing) for member in self.members)
-
-    @property
-    def main(self) -> TunedModel:
-        """The member with the largest weight."""
-        return max(self.members, key=lambda member: member.weight)
 
     @cached_property
     def svm(self) -> Expansion:
@@ -109,41 +99,6 @@ class BinaryModel:
         """The posterior of each member, as far as predictions need it."""
         return tuple(self._predictor(member) for member in self.members)
 
-    @property
-    def weights(self) -> Array:
-        """The weight of each member."""
-        return np.array([member.weight for member in self.members])
-
-    @cached_property
-    def relevances(self) -> Array:
-        """How much the latent function varies with each input in each member, with sum 1; shape (n_members, d).
-
-        That is its mean squared slope times the variance of the input. A length scale alone tells less: it is long for
-        an input with a strong but straight effect, and the same for all inputs where one serves all.
-        """
-        return np.array([self._relevance(*pair) for pair in zip(self.members, self.predictors, strict=True)])
-
-    @cached_property
-    def term_shares(self) -> dict[str, float]:
-        """How much of the latent function is straight, smooth, stepwise: the mean over the members, with sum 1."""
-        shares: dict[str, float] = {}
-        for member, predictor in zip(self.members, self.predictors, strict=True):
-            for shape, share in predictor.term_shares(self._point_weights(member, predictor)).items():
-                shares[shape] = shares.get(shape, 0.0) + member.weight * share
-        return shares
-
-    def _point_weights(self, member: TunedModel, predictor: GaussianPredictor) -> Array:
-        return self.sample_weight if member.inducing is None else np.ones(len(predictor.points))
-
-    def _relevance(self, member: TunedModel, predictor: GaussianPredictor) -> Array:
-        points = predictor.points
-        weights = self._point_weights(member, predictor)
-        centre = weights @ points / weights.sum()
-        variance = weights @ (points - centre) ** 2 / weights.sum()
-        parts = predictor.squared_slopes(weights) * variance
-        total = parts.sum()
-        return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
-
     def log_odds(self, X: Array, predictor: str) -> Array:
         """Return the log-odds of label +1: from them probabilities keep their digits, however small they are."""
         if predictor == "svm":
@@ -157,6 +112,17 @@ class BinaryModel:
             weights = self.weights[:, None]
             mixed = logsumexp(log_expit(odds), axis=0, b=weights) - logsumexp(log_expit(-odds), axis=0, b=weights)
         return mixed if self.calibration is None else self.calibration(mixed)
+
+    def best(self, X: Array) -> Indices:
+        """Return 0 or 1 for the more probable label; -1 where latent means alone do not tell.
+
+        A label is more probable than the other if its latent mean is positive, and in the average if all members agree.
+        """
+        if self.calibration is not None:
+            return np.full(len(X), -1)
+        means = self._each(lambda predictor: predictor.latent_mean(X))
+        clear = (np.abs(means) > _TIE).all(axis=0)
+        return np.where(clear & (means > 0.0).all(axis=0), 1, np.where(clear & (means < 0.0).all(axis=0), 0, -1))
 
     def decision(self, X: Array, predictor: str) -> Array:
         """Return the log-odds of label +1, or the latent function of the main member's SVM."""

@@ -48,12 +48,6 @@ class ClassificationTable:
     classes: npt.NDArray[Any]
     examples: Array
 
-    @property
-    def labelings(self) -> list[Array]:
-        """The ±1 labels of each two-class problem: one for two classes, one for each class against the rest."""
-        positive = [1] if len(self.classes) == 2 else range(len(self.classes))
-        return [np.where(self.codes == k, 1.0, -1.0) for k in positive]
-
     def rows(self, chosen: Indices) -> ClassificationTable:
         """Return the table of these rows, in memory."""
         mask = np.zeros(len(self.codes), dtype=bool)

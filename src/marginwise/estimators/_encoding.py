@@ -65,7 +65,7 @@ class Encoding:
     def learnt(cls, cells: Array, weights: Array, n_values: Sequence[int], standardize: bool) -> Encoding:
         """Return the encoding for a table whose rows have these weights."""
         known = ~np.isnan(cells)
-        gapped = np.isnan(cells).any(axis=0)
+        gapped = np.asarray(np.isnan(cells).any(axis=0))
         scaling = _scaling(cells, weights, gapped)
         mean, deviation = scaling.unit * scaling.centre, scaling.unit * scaling.spread
         if not standardize:
@@ -174,6 +174,19 @@ def averaged_log_odds(log_odds: Array, owners: Indices) -> Array:
     first = np.flatnonzero(np.diff(owners, prepend=-1))
     for_, against = (np.logaddexp.reduceat(log_expit(sign * log_odds), first) for sign in (1.0, -1.0))
     return for_ - against
+
+
+def averaged_log_proba(log_proba: Array, owners: Indices) -> Array:
+    """Return the logarithms of the mean class probabilities over the copies of each row."""
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    return np.logaddexp.reduceat(log_proba, first) - np.log(np.bincount(owners))[:, None]
+
+
+def agreed(codes: Array, owners: Indices) -> Array:
+    """Return the class on which the copies of each row agree, -1 where they don't."""
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    least, most = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
+    return np.where(least == most, least, -1.0)
 
 
 def averaged_moments(moments: Array, owners: Indices) -> Array:

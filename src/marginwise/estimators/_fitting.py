@@ -1,29 +1,29 @@
-"""Fit the two-class models behind TunedSVC."""
+"""Fit the model behind TunedSVC."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from joblib import delayed
 
 from marginwise._arrays import Array, Mask
-from marginwise._runtime.processes import job_runner, leave_no_processes, outcomes
+from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import ENOUGH, calibration
+from marginwise.estimators._many import ClassModel
 from marginwise.estimators._scale import EXACT, POLISHING, Scale
 from marginwise.freedom import climb, settle, with_restarts
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.likelihoods import Slack, as_slack
+from marginwise.likelihoods import Slack
+from marginwise.many import EP, LEAST_SQUARES
 from marginwise.model import Model
-from marginwise.problem import Problem
+from marginwise.problem import ClassProblem, Problem
 from marginwise.search import Trace
 from marginwise.search.held_out import VALIDATION
 from marginwise.status import CONVERGED, Status
@@ -41,7 +41,10 @@ class Recipe:
 
     Attributes
     ----------
-    criterion, freedom
+    criterion : Criterion
+    slack : Slack
+        That of the SVM.
+    freedom
         As in TunedSVC.
     start : Model
         Where searches begin: one length scale, the mean of the prior.
@@ -56,6 +59,7 @@ class Recipe:
     """
 
     criterion: Criterion
+    slack: Slack
     freedom: str | float
     start: Model
     settings: SearchSettings
@@ -63,14 +67,9 @@ class Recipe:
     svm_weights: Array
     scale: Scale = EXACT
 
-    @property
-    def slack(self) -> Slack:
-        """That of the SVM."""
-        return as_slack(self.criterion.likelihood)
-
 
 class Rows(NamedTuple):
-    """The rows of a two-class problem: all, to train on, and a sample to tune on where all are too many."""
+    """The rows of a problem: all, to train on, and a sample to tune on where all are too many."""
 
     all: Problem
     sample: Problem | None
@@ -81,43 +80,24 @@ class Rows(NamedTuple):
         return self.all.X if self.sample is None else self.sample.X
 
 
-def fit_all(problems: Sequence[Rows], recipe: Recipe, n_jobs: int | None) -> list[BinaryModel]:
-    """Return the model of each problem.
-
-    With several problems, each is one job on one thread, whatever ``n_jobs``. Ctrl-C leaves no process behind.
-    """
-    with leave_no_processes(n_jobs):
-        if len(problems) == 1:
-            with one_thread(problems[0].all.n < _FEW_ROWS):
-                return [_fit(problems[0], recipe, n_jobs)]
-        parallel = job_runner(n_jobs)
-        models = list(outcomes(parallel, [delayed(_fit_alone)(rows, recipe) for rows in problems]))
-    # Jobs elsewhere return copies of the inputs, which are the same for all.
-    shared = problems[0].all.X if models[0].svm_points is None else problems[0].seen
-    return [replace(model, X=shared) for model in models]
+def fit_model(rows: Rows, recipe: Recipe, n_jobs: int | None) -> BinaryModel | ClassModel:
+    """Return the model of a table. Ctrl-C leaves no process behind."""
+    with leave_no_processes(n_jobs), one_thread(rows.all.n < _FEW_ROWS):
+        recipe = replace(recipe, settings=replace(recipe.settings, n_jobs=n_jobs))
+        if recipe.aside.any():
+            return _fit_with_validation(rows, recipe)
+        ensemble = _tuned(rows.all if rows.sample is None else rows.sample, recipe)
+        return _assembled(rows, recipe, ensemble if rows.sample is None else replace(ensemble, held_out=None))
 
 
-def model_at(rows: Rows, recipe: Recipe, hyperparameters: Model) -> BinaryModel:
+def model_at(rows: Rows, recipe: Recipe, hyperparameters: Model) -> BinaryModel | ClassModel:
     """Return the model with these hyperparameters alone, as if a search had ended there."""
     tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
-    return _assembled(rows, recipe, Ensemble((TunedModel(1.0, 0.0, tuning),), None))
+    method = LEAST_SQUARES if isinstance(rows.all, ClassProblem) else EP
+    return _assembled(rows, recipe, Ensemble((TunedModel(1.0, 0.0, tuning, method),), None))
 
 
-def _fit_alone(rows: Rows, recipe: Recipe) -> BinaryModel:
-    with one_thread():
-        return _fit(rows, recipe, 1)
-
-
-def _fit(rows: Rows, recipe: Recipe, n_jobs: int | None) -> BinaryModel:
-    """Tune on the sample, or on the rows that are not set aside, and train on all."""
-    recipe = replace(recipe, settings=replace(recipe.settings, n_jobs=n_jobs))
-    if recipe.aside.any():
-        return _fit_with_validation(rows, recipe)
-    ensemble = _tuned(rows.all if rows.sample is None else rows.sample, recipe)
-    return _assembled(rows, recipe, ensemble if rows.sample is None else replace(ensemble, held_out=None))
-
-
-def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel:
+def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel | ClassModel:
     """Let the error on the rows set aside stop the searches, and train on all."""
     aside, problem = recipe.aside, rows.all
     inside, outside = problem.subset(np.flatnonzero(~aside)), problem.subset(np.flatnonzero(aside))
@@ -125,16 +105,25 @@ def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel:
     ensemble = _tuned(inside if rows.sample is None else rows.sample, stopped)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
     seen = inside.X if rows.sample is None else rows.sample.X
-    positive, own = np.zeros(outside.n), np.zeros(inside.n)
+    held_out: Array = np.zeros((problem.n, problem.classes) if isinstance(problem, ClassProblem) else problem.n)
     for model in ensemble.models:
-        posterior = recipe.scale.posterior(inside, seen, model.hyperparameters, recipe.slack)
-        positive += model.weight * posterior.predict_proba(outside.X)[:, 1]
-        own += model.weight * _leave_one_out(posterior)
-    held_out = np.empty(problem.n)
-    from_folds = ensemble.held_out is not None and rows.sample is None
-    held_out[~aside] = ensemble.held_out if from_folds else own
-    held_out[aside] = np.where(outside.y > 0, positive, 1.0 - positive)
+        own, others = _left_out(inside, seen, recipe, model, outside)
+        held_out[~aside] += model.weight * own
+        held_out[aside] += model.weight * others
+    if ensemble.held_out is not None and rows.sample is None:
+        held_out[~aside] = ensemble.held_out
     return _assembled(rows, recipe, replace(ensemble, held_out=held_out))
+
+
+def _left_out(inside: Problem, seen: Array, recipe: Recipe, model: TunedModel, outside: Problem) -> tuple[Array, Array]:
+    """Return the probabilities of each example inside without itself, and of those outside."""
+    if isinstance(inside, ClassProblem):
+        posterior = recipe.scale.class_posterior(inside, seen, model)
+        link = posterior.fitted_link()
+        others = posterior.predictor.moments(outside.X)
+        return np.exp(link.log_proba(*posterior.left_out)), np.exp(link.log_proba(*others))
+    two = recipe.scale.posterior(inside, seen, model.hyperparameters, recipe.slack)
+    return _leave_one_out(two), two.predict_proba(outside.X)[np.arange(outside.n), outside.labels]
 
 
 def _tuned(problem: Problem, recipe: Recipe) -> Ensemble:
@@ -149,25 +138,29 @@ def _tuned(problem: Problem, recipe: Recipe) -> Ensemble:
             ensemble = settle(small, recipe.criterion, recipe.start, recipe.settings, spread=spread)
         if recipe.scale.rank is None:
             return ensemble
-        return replace(ensemble, models=tuple(_polished(problem, recipe, model) for model in ensemble.models))
+        # Members of one spread share their search.
+        found = {model.spread: _polished(problem, recipe, model) for model in ensemble.models}
+        return replace(ensemble, models=tuple(replace(m, tuning=found[m.spread]) for m in ensemble.models))
 
 
-def _polished(rows: Problem, recipe: Recipe, model: TunedModel) -> TunedModel:
+def _polished(rows: Problem, recipe: Recipe, model: TunedModel) -> Tuning:
     """Search on from where the climb ended, with inducing inputs chosen for these hyperparameters.
 
     The climb is short where rows are many, for the exact Gram matrix's sake; here an evaluation costs little.
     """
-    start = model.hyperparameters
+    start = model.tuning.hyperparameters
     problem = recipe.scale.for_tuning(rows, start)
     settings = replace(recipe.settings.with_spread(model.spread).going_on(POLISHING), n_jobs=1)
     tuning = tune_problem(problem, recipe.criterion, start, settings)
-    return replace(model, tuning=with_restarts(model.tuning, tuning))
+    return with_restarts(model.tuning, tuning)
 
 
-def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel:
-    """Return the trained models of an ensemble: their posteriors' sites, the SVM, and advice."""
+def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel | ClassModel:
+    """Return the trained models of an ensemble: what predictions need of their posteriors, the SVM, and advice."""
     problem = rows.all
     ensemble = replace(ensemble, models=tuple(model.pruned() for model in ensemble.models))
+    if isinstance(problem, ClassProblem):
+        return _assembled_classes(rows, problem, recipe, ensemble)
     parts = [_trained(rows, recipe, model, model is ensemble.main) for model in ensemble.models]
     svm = next((part.svm for part in parts if part.svm is not None), None)
     own = ensemble.held_out
@@ -193,6 +186,36 @@ def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel:
         None if svm is None else svm.points,
         corrected,
         recipe.svm_weights if svm is None else None,
+    )
+
+
+def _assembled_classes(rows: Rows, problem: ClassProblem, recipe: Recipe, ensemble: Ensemble) -> ClassModel:
+    """Return the same for several classes."""
+    members, held_out = [], np.zeros((problem.n, problem.n_classes))
+    for model in ensemble.models:
+        posterior = recipe.scale.class_posterior(problem, rows.seen, model)
+        trained = model.trained_classes(posterior)
+        members.append(trained)
+        assert trained.link is not None
+        if ensemble.held_out is None:
+            held_out += model.weight * np.exp(trained.link.log_proba(*posterior.left_out))
+    held: Problem = problem
+    svm_weights = recipe.svm_weights
+    if rows.sample is not None and recipe.scale.rank is not None:  # inducing inputs speak for themselves
+        held, svm_weights = rows.sample, rows.sample.weights
+    return ClassModel(
+        *(held.X, held.y, held.weights),
+        np.bincount(problem.labels, problem.weights, problem.n_classes) / problem.weights.sum(),
+        recipe.slack,
+        tuple(members),
+        held_out if ensemble.held_out is None else ensemble.held_out,
+        advice(
+            [model.tuning for model in ensemble.models],
+            [],
+            recipe.criterion,
+            recipe.settings.limits.max_evaluations,
+        ),
+        svm_weights,
     )
 
 

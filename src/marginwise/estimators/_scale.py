@@ -10,12 +10,14 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance import Sites, choose_inducing
+from marginwise.ensemble import TunedModel
 from marginwise.errors import InvalidInputError
 from marginwise.inference.api import site_posterior
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.likelihoods import Slack
+from marginwise.many import METHODS, ClassPosterior
 from marginwise.model import Model
-from marginwise.problem import Problem
+from marginwise.problem import ClassProblem, Problem
 
 # The numbers here were chosen by ``benchmarks/scale.py``.
 
@@ -74,6 +76,15 @@ class Scale:
             start = site_posterior(coarse, hyperparameters, slack, tolerance=_TOLERANCE, with_gradient=False).sites
         whole = replace(problem, inducing=inducing)
         return site_posterior(whole, hyperparameters, slack, start=start, tolerance=_TOLERANCE, with_gradient=False)
+
+    def class_posterior(self, problem: ClassProblem, rows: Array, model: TunedModel) -> ClassPosterior:
+        """Return the posterior of a problem of several classes, which all share the inducing inputs."""
+        h = model.hyperparameters
+        if self.rank is not None:
+            number = None if isinstance(self.rank, str) else self.rank
+            inducing = choose_inducing(rows, h.kernel, number, most=_MOST, seed=self.seed)
+            problem = replace(problem, inducing=inducing)
+        return METHODS[model.method](problem, h)
 
 
 #: Nothing is left out.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit, logit, softmax
+from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,13 +19,23 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
+from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
+from marginwise.criteria.pairs import OverPairs
 from marginwise.errors import ConvergenceWarning
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_inputs, check_dask_table, dask_encoding, encoded, is_dask
-from marginwise.estimators._encoding import Encoding, averaged, averaged_log_odds, averaged_moments
-from marginwise.estimators._fitting import Recipe, Rows, fit_all, model_at
+from marginwise.estimators._encoding import (
+    Encoding,
+    agreed,
+    averaged,
+    averaged_log_odds,
+    averaged_log_proba,
+    averaged_moments,
+)
+from marginwise.estimators._fitting import Recipe, Rows, fit_model, model_at
+from marginwise.estimators._many import OneAgainstRest
 from marginwise.estimators._parameters import as_template, check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
@@ -34,9 +44,12 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
-from marginwise.problem import Problem
+from marginwise.problem import ClassProblem, Problem
 from marginwise.search import Limits, Record, Run, Trace, as_search
 from marginwise.tuning import SearchSettings
+
+#: The criterion of "auto" for two classes; for more it is that of least squares.
+_TWO_CLASSES = "ep-loo"
 
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
@@ -144,7 +157,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         freedom: str | float = "auto",
         *,
         kernel: str | Kernel = "auto",
-        criterion: Any = "ep-loo",
+        criterion: Any = "auto",
         slack: str | None = None,
         prior: Prior | None = None,
         search: Any = "auto",
@@ -190,7 +203,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """
         with as_before_unless_done(self):
             self._fit(X, y, sample_weight)
-        for message in sorted({message for model in self.models_ for message in model.warnings}):
+        for message in sorted(self.models_[0].warnings):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 
@@ -198,19 +211,21 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_parameters(self)
         check_scale(self.rank, self.subset)
-        criterion = as_criterion(self.criterion, self.slack)
-        as_slack(criterion.likelihood)  # the SVM's: says so where there is none, before anything is tuned
+        criterion = as_criterion(_TWO_CLASSES if self.criterion == "auto" else self.criterion, self.slack)
+        slack = as_slack(criterion.likelihood)  # the SVM's: says so where there is none, before anything is tuned
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
         self._importance = table.importance
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
-        problems = [Rows(problem, None) for problem in _problems(inputs, table)]
+        rows = Rows(_problem(inputs, table), None)
         size = chosen_subset(self.subset, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
-            samples = _problems(self._encoding(drawn.X), drawn)
-            problems = [Rows(rows.all, sample) for rows, sample in zip(problems, samples, strict=True)]
+            rows = Rows(rows.all, _problem(self._encoding(drawn.X), drawn))
+        if len(self.classes_) > 2:
+            closed = self.criterion == "auto" or isinstance(criterion, LeastSquaresLeaveOneOut)
+            criterion = LeastSquaresLeaveOneOut() if closed else OverPairs(criterion)
         prior = Prior() if self.prior is None else self.prior
         settings = SearchSettings(
             search=as_search(self.search),
@@ -223,22 +238,19 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         template = as_template(self.kernel, self._encoding.columns)
         start = prior.mean_of(template, inputs.shape[1])
         scale = Scale(chosen_rank(self.rank, inputs), seed)
-        recipe = Recipe(criterion, self.freedom, start, settings, aside, table.weights_of_all, scale)
+        recipe = Recipe(criterion, slack, self.freedom, start, settings, aside, table.weights_of_all, scale)
 
         def at(record: Record) -> dict[str, Any] | None:
-            """Return what a fit of two classes that ended here would have, for callbacks that score it."""
-            if len(problems) > 1:
-                return None
-            return {"models_": [model_at(problems[0], recipe, record.hyperparameters)]}
+            """Return what a fit that ended here would have, for callbacks that score it."""
+            return {"models_": [model_at(rows, recipe, record.hyperparameters)]}
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
             watched = replace(recipe, settings=replace(settings, callbacks=callbacks))
             # Callbacks belong to this process, and so do searches that call them.
-            self.models_ = fit_all(problems, watched, 1 if callbacks else self.n_jobs)
+            self.models_ = [fit_model(rows, watched, 1 if callbacks else self.n_jobs)]
             if self.predictor == "svm":
-                for model in self.models_:
-                    model.svm  # noqa: B018  # is trained here
+                self.models_[0].svm  # noqa: B018  # is trained here
             self._describe(table.codes, table.weights)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Encoding, Any]:
@@ -252,7 +264,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         return table, encoding, encoding(table.X)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {"kernel": "rbf"} | state  # all that version 0.1 had
+        state = {"kernel": "rbf", "criterion": "ep-loo"} | state  # all that version 0.1 had
+        if len(state.get("models_", ())) > 1:
+            state["models_"] = [OneAgainstRest(tuple(state["models_"]))]
         if "_scaling" in state:  # all that tables had before words and gaps
             state["_encoding"] = Encoding.plain(state.pop("_scaling"))
         super().__setstate__(state)
@@ -266,14 +280,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             self.k0_, self.koff_ = named.k0, named.koff
         inputs = self.models_[0].X.shape[1]
         self.length_scales_ = self.kernel_.lengths(inputs)[self._encoding.firsts]
-        by_input = np.mean([model.weights @ model.relevances for model in self.models_], axis=0)
-        relevance = self._encoding.by_column(by_input)
+        relevance = self._encoding.by_column(first.weights @ first.relevances)
         self.feature_importances_ = relevance / relevance.sum()
-        shapes = {shape for model in self.models_ for shape in model.term_shares}
-        self.term_shares_ = {
-            shape: float(np.mean([model.term_shares.get(shape, 0.0) for model in self.models_]))
-            for shape in sorted(shapes)
-        }
+        self.term_shares_ = {shape: float(share) for shape, share in sorted(first.term_shares.items())}
         self.criterion_value_ = first.main.tuning.value
         self.log_evidence_ = first.main.log_evidence
         probability = self._held_out()
@@ -284,8 +293,11 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def _held_out(self) -> Array:
         """Return the probability of each class for the distinct training examples, from models without them."""
-        held_out = np.column_stack([model.held_out for model in self.models_])
-        return self._to_classes(self._weighted(logit(np.maximum(held_out, np.finfo(float).tiny))))
+        held_out = np.maximum(self.models_[0].held_out, np.finfo(float).tiny)
+        if len(self.classes_) > 2:
+            return softmax(self._weighted(np.log(held_out)), axis=1)
+        log_odds = self._weighted(logit(held_out))
+        return expit(np.column_stack([-log_odds, log_odds]))
 
     @property
     def trace_(self) -> Trace:
@@ -299,37 +311,67 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, columns in the order of ``classes_``."""
-        log_odds = self._each(X, lambda model, rows: model.log_odds(rows, self.predictor))
-        return self._to_classes(log_odds if self.predictor == "svm" else self._weighted(log_odds))
+        check_is_fitted(self)
+        with hold_interrupts():
+            if is_dask(X):
+                return as_blocks(check_dask_inputs(self, X, reset=False)).rows(self._proba_of)
+            return self._proba_of(self._cells(X))
+
+    def _proba_of(self, cells: Array) -> Array:
+        if len(self.classes_) == 2:
+            log_odds = self._rows(lambda model, rows: model.log_odds(rows, self.predictor), averaged_log_odds, cells)
+            log_odds = log_odds if self.predictor == "svm" else self._weighted(log_odds)
+            return expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
+        logs = self._rows(lambda model, rows: model.log_proba(rows, self.predictor), averaged_log_proba, cells)
+        return softmax(logs if self.predictor == "svm" else self._weighted(logs), axis=1)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class, the first of equals."""
+        """Return the most probable class, the first of equals.
+
+        Where the latent means alone tell which it is, variances are not computed.
+        """
         check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        weighted = self._importance is not None and np.ptp(self._importance) > 0.0
+        if is_dask(X) or weighted or self.predictor == "svm":
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        with hold_interrupts():
+            cells = self._cells(X)
+            codes = self._rows(lambda model, rows: model.best(rows), agreed, cells)[:, 0].astype(np.intp)
+            left = np.flatnonzero(codes < 0)
+            if len(left):
+                codes[left] = self._proba_of(cells[left]).argmax(axis=1)
+        return self.classes_[codes]
 
     def decision_function(self, X: Any) -> Array:
         """Return a number that is positive for the second of two classes, or one for each of more classes.
 
-        The log-odds of the average over the posterior, or the latent function of the SVM.
+        The log-odds of the average over the posterior, or the latent function of the SVM; for more classes the
+        logarithms of their probabilities, or the number of pairs that each class wins.
         """
-        average = averaged if self.predictor == "svm" else averaged_log_odds
+        of_posterior = averaged_log_odds if len(self.classes_) == 2 else averaged_log_proba
+        average = averaged if self.predictor == "svm" else of_posterior
         values = self._each(X, lambda model, rows: model.decision(rows, self.predictor), average)
         values = values if self.predictor == "svm" else self._weighted(values)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent function, shape (n,) for two classes, (n, n_classes) for more."""
-        moments = self._each(X, lambda model, rows: np.column_stack(model.latent(rows)), averaged_moments)
-        mean, variance = moments[:, 0::2], moments[:, 1::2]
+
+        def moments(model: Any, rows: Array) -> Array:
+            mean, variance = model.latent(rows)
+            return np.stack([mean, variance], axis=-1).reshape(len(mean), -1)
+
+        values = self._each(X, moments, averaged_moments)
+        mean, variance = values[:, 0::2], values[:, 1::2]
         return (mean[:, 0], variance[:, 0]) if len(self.classes_) == 2 else (mean, variance)
 
     def _each(
         self,
         X: Any,
-        function: Callable[[BinaryModel, Array], Array],
-        average: Callable[[Array, Indices], Array] = averaged_log_odds,
+        function: Callable[[Any, Array], Array],
+        average: Callable[[Array, Indices], Array],
     ) -> Array:
-        """Return the values of a function of each model, in blocks of rows that bound the memory.
+        """Return the values of a function of the model, in blocks of rows that bound the memory.
 
         ``average`` is that over the copies of a row whose gaps were filled in several ways.
         """
@@ -342,43 +384,39 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def _rows(
         self,
-        function: Callable[[BinaryModel, Array], Array],
+        function: Callable[[Any, Array], Array],
         average: Callable[[Array, Indices], Array],
         cells: Array,
     ) -> Array:
-        step = max(1, _BLOCK_NUMBERS // max(model.n_points for model in self.models_))
+        (model,) = self.models_
+        step = max(1, _BLOCK_NUMBERS // model.n_points)
         blocks = []
         for start in range(0, len(cells), step):
             filled, owners = self._encoding.filled(cells[start : start + step])
-            inputs = self._encoding(filled)
-            values = np.column_stack([function(model, inputs) for model in self.models_])
+            values = function(model, self._encoding(filled))
+            values = values.reshape(len(values), -1)
             blocks.append(values if owners is None else average(values, owners))
         return np.vstack(blocks)
 
-    def _weighted(self, log_odds: Array) -> Array:
-        """Return the log-odds of each two-class problem where classes have the importance that their weights say.
+    def _weighted(self, logs: Array) -> Array:
+        """Return the log-odds of two classes, or log-probabilities of more, with the importance that weights say.
 
         Probabilities p_k become proportional to c_k p_k (Elkan 2001): training never sees c, and the ratio is exact.
         """
         if self._importance is None or np.ptp(self._importance) == 0.0:
-            return log_odds
+            return logs
         log_c = np.log(self._importance / self._importance.max())
         if len(self.classes_) == 2:
-            return log_odds + (log_c[1] - log_c[0])
-        with np.errstate(divide="ignore"):  # the largest c is 1
-            others = np.log(-np.expm1(log_c))
-        return log_c + log_expit(log_odds) - np.logaddexp(others, log_c + log_expit(-log_odds))
-
-    def _to_classes(self, log_odds: Array) -> Array:
-        """Return class probabilities from the log-odds of each two-class problem; several are normalised."""
-        if len(self.classes_) == 2:
-            return expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
-        return softmax(log_expit(log_odds), axis=1)
+            return logs + (log_c[1] - log_c[0])
+        return log_softmax(logs + log_c, axis=1)
 
 
-def _problems(inputs: Any, table: ClassificationTable) -> list[Problem]:
-    weights = table.weights_in_class
-    return [Problem(inputs, labels, weights, examples=table.examples) for labels in table.labelings]
+def _problem(inputs: Any, table: ClassificationTable) -> Problem:
+    weights, examples = table.weights_in_class, table.examples
+    if len(table.classes) == 2:
+        return Problem(inputs, np.where(table.codes == 1, 1.0, -1.0), weights, examples=examples)
+    codes = table.codes.astype(float)
+    return ClassProblem(inputs, codes, weights, examples=examples, n_classes=len(table.classes))
 
 
 __all__ = ["BinaryModel", "TunedSVC"]

@@ -72,15 +72,16 @@ class LatentPredictor:
             safe_point()
             yield X[start : start + step]
 
-    def squared_slopes(self, weights: Array) -> Array:
+    def squared_slopes(self, weights: Array, step: int = 1) -> Array:
         """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input.
 
-        Those of several latent means are added.
+        Those of several latent means are added; ``step`` takes every so many points only.
         """
         Z, b = self.points, self.coefficients.reshape(len(self.points), -1)
         total = np.zeros(Z.shape[1])
+        weights = weights[::step]
         done = 0
-        for rows in self._in_blocks(Z):
+        for rows in self._in_blocks(Z[::step]):
             own = weights[done : done + len(rows)]
             for column in b.T:
                 total += own @ self.kernel.slopes(rows, Z, column) ** 2

@@ -54,7 +54,9 @@ class LinkFit(NamedTuple):
     variance_bar: Array
 
 
-def fit_link(mean: Array, variance: Array, labels: Indices, weights: Array, start: SoftmaxLink | None = None) -> LinkFit:
+def fit_link(
+    mean: Array, variance: Array, labels: Indices, weights: Array, start: SoftmaxLink | None = None
+) -> LinkFit:
     """Return the link under which labels, left out, are most probable; the prior's logarithm is part of the value.
 
     The link is at its optimum, so that derivatives in the moments are those at fixed link.

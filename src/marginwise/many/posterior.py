@@ -3,12 +3,11 @@
 Each class has a latent function with the same kernel K. Gaussian factors (sites) of the same precision for all classes
 stand for the likelihood, so that one factorisation serves all:
 
-- least squares: targets ±1, class or not, with noise of variance 1/C (the least-squares SVM, Suykens & Vandewalle 1999;
-  Gaussian process regression on labels, Rasmussen & Williams 2006, section 6.5). Sites are known at once, and so are the
-  moments without an example (section 5.4.2).
-- softmax: the likelihood of a multinomial model with latent functions of covariance C·K, at its mode (section 3.5).
-  The curvature diag(p) - ppᵀ of each row is replaced by a multiple of the identity, which changes the way to the mode
-  and the variances, but not the mode.
+- least squares: targets ±1, class or not, with noise of variance 1/C (the least-squares SVM, Suykens & Vandewalle
+  1999; Gaussian process regression on labels, Rasmussen & Williams 2006, section 6.5). Sites are known at once, and so
+  are the moments without an example (section 5.4.2).
+- softmax: the likelihood of a multinomial model with latent functions of covariance C·K, around its mode (section 3.5).
+  The curvature diag(p) - ppᵀ of each row is replaced by a multiple of the identity with the same trace.
 """
 
 from __future__ import annotations
@@ -18,27 +17,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 
 from marginwise._arrays import Array
-from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import SiteCovariance, SiteGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor
 from marginwise.many.link import SoftmaxLink, fit_link
+from marginwise.many.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.model import Model
 from marginwise.problem import Problem
-
-#: Share of max_k p_k(1 - p_k) that stands for the curvature on the way to the mode. The largest eigenvalue of
-#: diag(p) - ppᵀ is between 1 and 2 times it; below 1 steps go too far.
-_CURVATURE = 1.4
-
-#: Largest change of a probability at which the mode is reached, and most steps towards it.
-_TOLERANCE, _MAX_STEPS = 1e-5, 200
-
-#: Least curvature of a row, in units of its weight: a row beyond doubt says nothing, but is divided by.
-_LEAST_CURVATURE = 1e-10
-
 
 #: Factors of C that are tried for the softmax likelihood.
 _SOFTMAX_C = tuple(4.0**k for k in range(-2, 6))
@@ -68,6 +55,8 @@ class ClassPosterior:
         Added to the latent means.
     unit : float
         Variances count in units of 1/unit.
+    scale : float
+        The covariance of the latent functions in units of the model's kernel.
     """
 
     problem: Problem
@@ -77,6 +66,7 @@ class ClassPosterior:
     eta: Array
     offset: Array
     unit: float
+    scale: float
 
     @cached_property
     def nu(self) -> Array:
@@ -115,9 +105,9 @@ class ClassPosterior:
     def predictor(self) -> ClassPredictor:
         """What predictions need."""
         points = self.problem.X if self.problem.inducing is None else self.problem.inducing
-        coefficients = self.gaussian.coefficients(self.nu)
-        gain = self.gaussian.predictor()[1]
-        return ClassPredictor(points, coefficients, gain, self.gaussian.prior.kernel, self.offset, self.unit)
+        coefficients = self.scale * self.gaussian.coefficients(self.nu)
+        gain = self.scale * self.gaussian.predictor()[1]
+        return ClassPredictor(points, coefficients, gain, self.model.kernel, self.offset, self.scale * self.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +129,9 @@ class ClassPredictor(LatentPredictor):
         """Return the latent means alone: the largest is that of the most probable class."""
         return self.latent_mean(X) + self.offset
 
-    def moments(self, X: Array) -> Moments:
-        """Return what a link takes."""
-        mean, variance = self.latent_mean_and_variance(X)
+    def moments(self, X: Array, cross: Array | None = None) -> Moments:
+        """Return what a link takes; ``cross`` are the covariances of the rows with the points, if they are at hand."""
+        mean, variance = self.latent_mean_and_variance(X) if cross is None else self._moments(X, cross)
         return Moments(mean + self.offset, self.unit * variance)
 
 
@@ -150,7 +140,7 @@ def least_squares(problem: Problem, model: Model) -> ClassPosterior:
     covariance = problem.covariance(model)
     targets, offset = _targets(problem)
     precision = model.C * problem.weights
-    return _posterior(problem, model, covariance, precision, precision[:, None] * targets, offset, model.C)
+    return _posterior(problem, model, covariance, precision, precision[:, None] * targets, offset, (model.C, 1.0))
 
 
 def softmax_map(problem: Problem, model: Model) -> ClassPosterior:
@@ -159,23 +149,14 @@ def softmax_map(problem: Problem, model: Model) -> ClassPosterior:
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
     covariance = problem.covariance(Model(1.0, kernel))
-    indicators = np.zeros((problem.n, problem.classes))
-    indicators[np.arange(problem.n), problem.labels] = 1.0
-    theta = np.zeros_like(indicators)
-    p = np.full_like(indicators, 1.0 / problem.classes)
-    for _ in range(_MAX_STEPS):
-        safe_point()
-        rough = problem.weights * np.maximum(_CURVATURE * (p * (1.0 - p)).max(axis=1), _LEAST_CURVATURE)
-        slope = problem.weights[:, None] * (indicators - p)
-        theta = covariance.times(covariance.dual_mean(rough, rough[:, None] * theta + slope))
-        before, p = p, softmax(theta, axis=1)
-        if np.abs(p - before).max() < _TOLERANCE:
-            break
+    theta, p = softmax_mode(problem, covariance)
     # the mean of the K - 1 eigenvalues of diag(p) - ppᵀ that are not 0
     mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (problem.classes - 1)
-    precision = problem.weights * np.maximum(mean_curvature, _LEAST_CURVATURE)
-    eta = precision[:, None] * theta + problem.weights[:, None] * (indicators - p)
-    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.classes), 1.0)
+    precision = problem.weights * np.maximum(mean_curvature, LEAST_CURVATURE)
+    slope = -problem.weights[:, None] * p
+    slope[np.arange(problem.n), problem.labels] += problem.weights
+    eta = precision[:, None] * theta + slope
+    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.classes), (1.0, model.C))
 
 
 #: Names of the ways from a model to a posterior: for two classes, and for more.
@@ -187,14 +168,14 @@ def best_softmax_C(problem: Problem, model: Model) -> float | None:
     """Return the C, a power of four, under which examples left out are most probable; None if C·K is no such kernel.
 
     Upwards from the smallest as long as that helps: least squares have found the shape of K, and only the size of the
-    latent functions is another one.
+    latent functions is another one. ln C has a normal prior, of the width that it has for two classes.
     """
     if model.kernel.scaled(1.0) is None:
         return None
     best, chosen = -np.inf, None
     for C in _SOFTMAX_C:
         posterior = softmax_map(problem, model.with_C(model.C * C))
-        value = fit_link(*posterior.left_out, problem.labels, problem.weights).value
+        value = fit_link(*posterior.left_out, problem.labels, problem.weights).value - 0.5 * np.log(C) ** 2
         if value < best:
             break
         best, chosen = value, model.C * C
@@ -211,11 +192,17 @@ def _targets(problem: Problem) -> tuple[Array, Array]:
 
 
 def _posterior(
-    problem: Problem, model: Model, covariance: SiteCovariance, precision: Array, eta: Array, offset: Array, unit: float
+    problem: Problem,
+    model: Model,
+    covariance: SiteCovariance,
+    precision: Array,
+    eta: Array,
+    offset: Array,
+    units: tuple[float, float],
 ) -> ClassPosterior:
     residual = covariance.residual
     tau = precision if residual is None else precision / (1.0 + precision * residual)
     gaussian = covariance.gaussian(tau, eta[:, 0] * (tau / precision))
     if gaussian is None:
         raise NotConvergedError("the Gram matrix is singular to rounding; shorter length scales or a smaller C help")
-    return ClassPosterior(problem, model, gaussian, precision, eta, offset, unit)
+    return ClassPosterior(problem, model, gaussian, precision, eta, offset, *units)

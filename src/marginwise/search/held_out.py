@@ -8,8 +8,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.likelihoods import Likelihood, as_slack
+from marginwise.many import least_squares
 from marginwise.model import Model
-from marginwise.problem import Problem
+from marginwise.problem import ClassProblem, Problem
 from marginwise.search.trace import Trace
 from marginwise.status import Code, Status
 from marginwise.svm import solve_problem, svm_covariance
@@ -20,7 +21,9 @@ VALIDATION = "validation"
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Sets of examples on which the SVM's error is measured wherever a search moves to.
+    """Sets of examples on which the error is measured wherever a search moves to: the SVM's, or that of least squares.
+
+    The latter where classes are more than two.
 
     Attributes
     ----------
@@ -50,6 +53,12 @@ class HeldOut:
         """Return the fraction of wrong labels on each set."""
         if not self.sets:
             return {}
+        if isinstance(self.problem, ClassProblem):
+            predictor = least_squares(self.problem, hyperparameters).predictor
+            return {
+                name: float(np.average(predictor.scores(held.X).argmax(axis=1) != held.labels, weights=held.weights))
+                for name, held in self.sets.items()
+            }
         covariance = svm_covariance(self.problem, hyperparameters)
         solution = solve_problem(self.problem, hyperparameters, as_slack(self.likelihood), covariance=covariance)
         points, coefficients = covariance.expansion(self.problem.y * solution.alpha)

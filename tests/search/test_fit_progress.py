@@ -9,7 +9,15 @@ import pytest
 
 import toys
 from marginwise.search import fit_progress
-from marginwise.search.fit_progress import STAGES, FitProgress, clock, current_fit, stage, whole_fit
+from marginwise.search.fit_progress import (
+    STAGES,
+    STAGES_WITHOUT_FOLDS,
+    FitProgress,
+    clock,
+    current_fit,
+    stage,
+    whole_fit,
+)
 from marginwise.search.progress import counter
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
@@ -34,6 +42,7 @@ def a_fit() -> None:
 
 def test_the_shares_of_the_stages_are_a_whole() -> None:
     assert sum(STAGES.values()) == pytest.approx(1.0)
+    assert sum(STAGES_WITHOUT_FOLDS.values()) == pytest.approx(1.0)
 
 
 def test_searches_and_folds_are_parts_of_one_fit() -> None:
@@ -78,6 +87,14 @@ def test_lines_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> 
     written = capfd.readouterr().err.splitlines()
     assert [line.split(":")[0].split(",")[0] for line in written] == [*STAGES, "fitted in 0"]
     assert current_fit() is None
+
+
+def test_without_folds_a_search_is_nearly_all(capfd: pytest.CaptureFixture[str]) -> None:
+    with whole_fit(True, folds=False):
+        go()
+        go()
+        stage("training")
+    assert "training: 90 %" in capfd.readouterr().err
 
 
 def test_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

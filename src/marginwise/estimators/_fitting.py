@@ -25,6 +25,7 @@ from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search import Trace
+from marginwise.search.fit_progress import stage
 from marginwise.search.held_out import VALIDATION
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
@@ -166,6 +167,7 @@ def _polished(rows: Problem, recipe: Recipe, model: TunedModel) -> TunedModel:
 
 def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel:
     """Return the trained models of an ensemble: their posteriors' sites, the SVM, and advice."""
+    stage("training")
     problem = rows.all
     ensemble = replace(ensemble, models=tuple(model.pruned() for model in ensemble.models))
     parts = [_trained(rows, recipe, model, model is ensemble.main) for model in ensemble.models]

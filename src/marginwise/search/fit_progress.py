@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO
 
-#: Stages of a fit in order, and the share of its time that each takes about.
+#: Stages of a fit in order, and the share of its time that each takes about: with folds, and without.
 STAGES = {"search": 0.3, "folds": 0.4, "last search": 0.2, "training": 0.1}
+STAGES_WITHOUT_FOLDS = {"search": 0.9, "training": 0.1}
 
 #: Evaluations after which a search is half done, about: how many it will need is not known.
 _HALF = 15
@@ -28,20 +29,20 @@ _FIT: ContextVar[FitProgress | None] = ContextVar("fit", default=None)
 
 
 class FitProgress:
-    """A fit under way; ``show`` is called with it whenever something has changed.
+    """A fit of these stages under way; ``show`` is called with it whenever something has changed.
 
     Attributes
     ----------
     stage : str
-        One of ``STAGES``, empty before the first.
+        That it is in, empty before the first.
     detail : str
         What is done in it.
     fraction : float
         Share of the whole fit that is done, as far as can be told. It never falls.
     """
 
-    def __init__(self, show: Callable[[FitProgress], None]) -> None:
-        self._show = show
+    def __init__(self, show: Callable[[FitProgress], None], stages: dict[str, float] = STAGES) -> None:
+        self._show, self._stages = show, stages
         self._began = time.perf_counter()
         self._evaluations = 0
         self.stage, self.detail, self.fraction = "", "", 0.0
@@ -82,9 +83,9 @@ class FitProgress:
         self._reach(done / total)
 
     def _reach(self, within: float) -> None:
-        stages = list(STAGES)
-        before = sum(STAGES[name] for name in stages[: stages.index(self.stage)])
-        self.fraction = max(self.fraction, before + STAGES[self.stage] * within)
+        names, shares = list(self._stages), list(self._stages.values())
+        place = names.index(self.stage)
+        self.fraction = max(self.fraction, sum(shares[:place]) + shares[place] * within)
         self._show(self)
 
 
@@ -118,13 +119,14 @@ def stage(name: str) -> None:
 
 
 @contextmanager
-def whole_fit(show: bool | None) -> Iterator[None]:
+def whole_fit(show: bool | None, *, folds: bool = True) -> Iterator[None]:
     """Show how far what runs within is: a bar on terminals if rich is there, else lines on standard error.
 
-    Nothing is shown if ``show`` is False, or if it is None and there is no terminal.
+    Nothing is shown if ``show`` is False, or if it is None and there is no terminal. ``folds`` says whether there will
+    be any.
     """
     with _shown(show) as shown:
-        token = _FIT.set(FitProgress(shown))
+        token = _FIT.set(FitProgress(shown, STAGES if folds else STAGES_WITHOUT_FOLDS))
         try:
             yield
         finally:

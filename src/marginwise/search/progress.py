@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, Protocol
 
 from marginwise.errors import MarginwiseError
 from marginwise.search.driver import Callback, Run
 from marginwise.search.fit_progress import FitProgress, current_fit
 from marginwise.search.trace import Record
-
-_DEFAULT: ContextVar[bool | None] = ContextVar("progress", default=None)
 
 
 class SearchWatch(Protocol):
@@ -61,16 +58,6 @@ class SearchInFit:
 
 
 @contextmanager
-def progress_default(show: bool | None) -> Iterator[None]:
-    """Draw progress, or don't, for all that runs within and is not told by an argument of its own."""
-    token = _DEFAULT.set(show)
-    try:
-        yield
-    finally:
-        _DEFAULT.reset(token)
-
-
-@contextmanager
 def progress_bar(
     show: bool | None, description: str, *, n_runs: int, max_evaluations: int | None
 ) -> Iterator[SearchWatch | None]:
@@ -115,7 +102,6 @@ def counter(show: bool | None, description: str, total: int) -> Iterator[Callabl
 @contextmanager
 def _progress(show: bool | None, *texts: str) -> Iterator[Any]:
     """Yield rich's progress display, which vanishes from terminals at its end; None if there is none to be drawn."""
-    show = _DEFAULT.get() if show is None else show
     if show is False or (show is None and not sys.stderr.isatty()):
         yield None
         return

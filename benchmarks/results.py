@@ -76,9 +76,11 @@ class Results:
                 found[field][row["set"]][row["method"]][int(row["split"])] = float(row[field])
         return found
 
-    def report(self, methods):
+    def report(self, methods, fields=None):
         """Print a table of means for each measure, and mean ranks over the sets that have all methods."""
-        for field, by_set in self.table().items():
+        found = self.table()
+        for field in self.measures if fields is None else fields:
+            by_set = found[field]
             present = [m for m in methods if any(m in rows for rows in by_set.values())]
             print(f"\n{field}, mean over splits\n\n| set (splits) | " + " | ".join(present) + " |")
             print("|---" * (1 + len(present)) + "|")

@@ -26,7 +26,6 @@ from marginwise._runtime.threads import one_thread
 from marginwise.criteria import as_criterion
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
-from marginwise.search.progress import progress_default
 
 Rows = Indices
 
@@ -202,7 +201,7 @@ def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], tr
     start = time.perf_counter()
     nothing = np.empty(0)
     try:
-        with warnings.catch_warnings(), one_thread(), progress_default(False):
+        with warnings.catch_warnings(), one_thread():
             warnings.simplefilter("ignore")
             model = clone(method).fit(X[train], y[train])
             seconds = time.perf_counter() - start

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 import zoo
 from marginwise import Prior, TunedSVC
 from marginwise.criteria import as_criterion
-from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError
+from marginwise.errors import ConvergenceWarning, InvalidInputError
 from marginwise.estimators._advice import _at_odds
 from marginwise.estimators._classes import set_aside
 
@@ -237,11 +236,20 @@ def test_progress_is_silent_unless_asked_for(capfd, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     TunedSVC(**FEW).fit(PROBLEM.X, PROBLEM.y)
     assert capfd.readouterr() == ("", "")
-    TunedSVC(progress=True, **FEW).fit(PROBLEM.X, PROBLEM.y)
-    assert "ep-loo" in capfd.readouterr().err
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
-    with pytest.raises(MarginwiseError, match="needs rich"):
-        TunedSVC(progress=True, **FEW).fit(PROBLEM.X, PROBLEM.y)
+    for show in (True, None):
+        TunedSVC(progress=show, **FEW).fit(PROBLEM.X, PROBLEM.y)
+        assert "training" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("freedom", ["auto", 0.0, 0.5])
+def test_progress_is_lines_of_text_where_there_is_no_terminal(freedom, capfd):
+    TunedSVC(freedom, progress=None, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+    assert capfd.readouterr() == ("", "")
+    TunedSVC(freedom, progress=True, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+    lines = capfd.readouterr().err.splitlines()
+    stages = ["search", *(["folds"] if freedom == "auto" else []), "training"]
+    assert [line.split(":")[0].split(",")[0] for line in lines if "last search" not in line] == [*stages, "fitted in 0"]
+    assert all(" gone, " in line and line.endswith(" left") for line in lines[:-1])
 
 
 def test_callbacks_of_scikit_learn_see_every_evaluation():

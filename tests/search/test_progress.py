@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 import toys
 from marginwise.errors import MarginwiseError
 from marginwise.search import Record, fit_task_callback
-from marginwise.search.progress import counter, progress_default
+from marginwise.search.progress import counter
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 
@@ -44,19 +44,11 @@ def test_draws_by_itself_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: p
     assert "evaluations" in capfd.readouterr().err
 
 
-def test_default_is_for_those_that_are_not_told(capfd: pytest.CaptureFixture[str]) -> None:
-    with progress_default(False):
-        with progress_default(True):
-            go(random_state=0)
-            with counter(None, "folds", 4) as count:
-                count(3)
-        written = capfd.readouterr().err
-        assert "20/20" in written
-        assert "3/4" in written
-        go(random_state=0)
-        assert capfd.readouterr().err == ""
-        go(random_state=0, progress=True)
-        assert "20/20" in capfd.readouterr().err
+def test_a_counter_is_drawn_as_searches_are(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    for show, drawn in ((True, True), (None, False), (False, False)):
+        with counter(show, "folds", 4) as count:
+            count(3)
+        assert ("3/4" in capfd.readouterr().err) == drawn
 
 
 def test_does_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:

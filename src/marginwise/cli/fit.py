@@ -66,7 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
     from marginwise.cli.summary import summarise
     from marginwise.criteria import as_criterion
     from marginwise.estimators import TunedSVC
-    from marginwise.search.progress import progress_default
 
     remarks = check_table(table)
     as_criterion(arguments.criterion, arguments.slack)  # says which there are
@@ -77,13 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
         restarts=arguments.restarts,
         max_evaluations=arguments.max_evaluations,
         class_weight=arguments.class_weight,
+        progress=False if arguments.quiet else None,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
     )
     warn(remarks)  # before the fit, which may take long
-    show = False if arguments.quiet else None
     start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, progress_default(show):
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(table.X, table.y)
     seconds = time.perf_counter() - start

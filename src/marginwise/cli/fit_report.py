@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from marginwise._arrays import Array, Indices
-from marginwise._characters import visible
+from marginwise.cli.class_report import add_predictions
+from marginwise.cli.figures import literal, page_figure
+from marginwise.cli.held_out import HeldOutRows
 from marginwise.cli.summary import FitSummary, ranked
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
 from marginwise.display import Cell, Page, figure_style
 from marginwise.estimators import TunedSVC
-from marginwise.estimators._classes import ClassificationTable
-from marginwise.plots import RelevanceDisplay, ReliabilityDisplay, TermSharesDisplay, TraceDisplay
+from marginwise.plots import RelevanceDisplay, TermSharesDisplay, TraceDisplay
 
-#: Inputs in a figure, the largest first, and the characters of their names.
-_MOST_BARS, _LONGEST_NAME = 20, 30
-
-#: Bins of the reliability diagram.
-_BINS = 10
+#: Inputs in a figure, the largest first.
+_MOST_BARS = 20
 
 
 def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
@@ -47,67 +40,13 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_shape(page, model, summary)
         _add_inputs(page, model, summary)
-        _add_predictions(page, HeldOutRows.of(model, table.X, table.y), list(summary.classes))
+        add_predictions(page, HeldOutRows.of(model, table.X, table.y), list(summary.classes))
         _add_search(page, model, summary)
     page.text(
         f"Made by marginwise {version('marginwise')} with criterion {summary.criterion}, {summary.slack} slack and "
         f"seed {summary.seed}."
     )
     return page
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutRows:
-    """Class probabilities of the examples that the model was trained on, from models without them.
-
-    ``codes`` are the examples' class numbers, ``weights`` how often each is in the table.
-    """
-
-    probability: Array
-    codes: Indices
-    weights: Array
-
-    @classmethod
-    def of(cls, model: TunedSVC, X: Array, y: npt.NDArray[Any]) -> HeldOutRows:
-        """Return those of a model that was fitted to this table; repeated rows are one example."""
-        codes = np.searchsorted(model.classes_, y)
-        once = np.ones(len(y))
-        rows = ClassificationTable(X, codes, once, model.classes_, once).merged()  # as fit does
-        return cls(model._held_out(), rows.codes, rows.weights)
-
-    @property
-    def predicted(self) -> Indices:
-        """The number of the most probable class."""
-        return self.probability.argmax(axis=1)
-
-    def confusion(self) -> Array:
-        """Return how many examples of each class (rows) were taken for each (columns)."""
-        n_classes = self.probability.shape[1]
-        pairs = self.codes * n_classes + self.predicted
-        counts: npt.NDArray[Any] = np.bincount(pairs, self.weights, n_classes**2)
-        return counts.reshape(n_classes, n_classes)
-
-    def reliability(self, event: str) -> ReliabilityDisplay:
-        """Return the reliability of the second of two classes (``event``), or of the predicted one of more."""
-        if self.probability.shape[1] == 2:
-            p, happened = self.probability[:, 1], self.codes == 1
-        else:
-            p, happened, event = self.probability.max(axis=1), self.codes == self.predicted, "the predicted class"
-        return ReliabilityDisplay(p, happened, n_bins=_BINS, sample_weight=self.weights, event=event)
-
-
-def _figure(height: float) -> Any:
-    """Return an empty figure of the page's width; pyplot would keep it, and open a window on some systems."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(6.4, height))
-
-
-def _literal(name: str) -> str:
-    """Return a name for a figure: no formula, whatever is in it, and not longer than there is room for."""
-    name = visible(name)
-    short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    return short.replace("$", r"\$")
 
 
 def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
@@ -117,7 +56,7 @@ def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
         "the latent function. Beyond the training rows a straight part goes on for ever, and probabilities with it; "
         "smooth and stepwise parts fade out, and probabilities go back to those of the classes."
     )
-    figure = _figure(1.0 + 0.35 * max(1, len(summary.term_shares)))
+    figure = page_figure(1.0 + 0.35 * max(1, len(summary.term_shares)))
     TermSharesDisplay.from_estimator(model, ax=figure.subplots())
     page.figure(figure, "Shares of straight, smooth and stepwise parts.", f"{summary.shape}.")
 
@@ -135,9 +74,9 @@ def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     )
     order = ranked(summary.relevances)
     shown = min(len(order), _MOST_BARS)
-    figure = _figure(1.0 + 0.26 * shown)
+    figure = page_figure(1.0 + 0.26 * shown)
     RelevanceDisplay.from_estimator(
-        model, feature_names=[_literal(name) for name in summary.relevances], max_features=shown, ax=figure.subplots()
+        model, feature_names=[literal(name) for name in summary.relevances], max_features=shown, ax=figure.subplots()
     )
     largest = ", ".join(f"{name} {value:.2f}" for name, value in order[:5])
     page.figure(figure, "Relevance of the inputs, the largest first.", f"Bars; the largest are {largest}.")
@@ -145,48 +84,16 @@ def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
 
 def _add_influences(page: Page, order: list[tuple[str, float]]) -> None:
     shown = order[:_MOST_BARS]
-    figure = _figure(0.7 + 0.26 * len(shown))
+    figure = page_figure(0.7 + 0.26 * len(shown))
     axes = figure.subplots()
     axes.barh(range(len(shown)), [value for _, value in shown], height=0.6)
-    axes.set_yticks(range(len(shown)), [_literal(name) for name, _ in shown])
+    axes.set_yticks(range(len(shown)), [literal(name) for name, _ in shown])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("influence")
     rest = f"; the other {len(order) - len(shown)} have less" if len(order) > len(shown) else ""
     largest = ", ".join(f"{name} {value:.3f}" for name, value in shown[:5])
     page.figure(figure, f"Influence of the columns, the largest first{rest}.", f"Bars; the largest are {largest}.")
-
-
-def _add_predictions(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
-    page.heading("How far to trust it")
-    page.text(
-        "Each example of the table was predicted by models that had not seen it. Where the dots are on the diagonal, "
-        "what was given the probability p happened with frequency p; bars are two standard errors."
-    )
-    display = held_out.reliability(f"class {_literal(labels[1])}")
-    figure = _figure(4.4)
-    display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)))
-    page.figure(
-        figure,
-        "Reliability of the probabilities.",
-        f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
-    )
-    counts = held_out.confusion()
-    page.table(
-        ["true class", *(f"predicted {label}" for label in labels), "error"],
-        [[label, *_confusion(row, k)] for k, (label, row) in enumerate(zip(labels, counts, strict=True))],
-        caption="Confusion: numbers of examples",
-    )
-
-
-def _confusion(counts: Array, k: int) -> list[Cell]:
-    """Return the cells of class ``k``: how often each class was predicted for it, and its error."""
-    error = float(1 - counts[k] / counts.sum())
-    tones = ["good" if j == k else "bad" if n else "" for j, n in enumerate(counts)]
-    return [
-        *(Cell(f"{n:g}", float(n), tone) for n, tone in zip(counts, tones, strict=True)),
-        Cell(percent(error), error),
-    ]
 
 
 def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
@@ -207,7 +114,7 @@ def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     ]
     header = ["classes", "weight", "freedom", *summary.names, summary.criterion, "evaluations"]
     page.table(header, rows, caption="Tuned models")
-    figure = _figure(4.4)
+    figure = page_figure(4.4)
     TraceDisplay.from_estimator(model, ax=figure.subplots(2, 1, sharex=True))
     main = max((m for m in summary.members if m.separates == summary.members[0].separates), key=lambda m: m.weight)
     page.figure(

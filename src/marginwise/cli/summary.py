@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from marginwise.cli.held_out import ClassScores, HeldOutRows
 from marginwise.cli.influence import influences
 from marginwise.cli.text import aligned, bar, numbered, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
 
-#: Inputs shown on a terminal; the report has all.
+#: Inputs, and classes, shown on a terminal; the report has all.
 _TOP = 10
+
+#: Classes up to which all are named in a sentence.
+_FEW_CLASSES = 12
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class FitSummary:
     term_shares: dict[str, float]
     relevances: dict[str, float]
     influences: dict[str, float]
+    by_class: dict[str, dict[str, float | None]]
     members: list[Member]
     warnings: list[str]
     seconds: float
@@ -77,7 +82,11 @@ class FitSummary:
     @property
     def contents(self) -> str:
         """What the table holds, in words."""
-        classes = ", ".join(f"{label} ({numbered(n, 'row')})" for label, n in self.classes.items())
+        if len(self.classes) <= _FEW_CLASSES:
+            classes = ", ".join(f"{label} ({numbered(n, 'row')})" for label, n in self.classes.items())
+        else:
+            least, most = min(self.classes.values()), max(self.classes.values())
+            classes = f"one of {len(self.classes)} classes, with {least} to {numbered(most, 'row')} each"
         return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
 
     def to_text(self) -> str:
@@ -85,11 +94,27 @@ class FitSummary:
         return (
             f"{self.table}: {self.contents}\n\n"
             f"expected on new data: {self.expected}\n\n"
+            f"{self._classes_text()}"
             f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
             f"{aligned(self.member_rows(), '<' + '>' * (len(self.member_rows()[0]) - 1))}"
             f"\n{self.shape}\n\n"
             f"{self._inputs_text()}"
         )
+
+    def _classes_text(self) -> str:
+        """Return how well each of more than two classes is told from the others, the hardest first."""
+        if len(self.classes) == 2:
+            return ""
+        scores = {label: ClassScores(**values) for label, values in self.by_class.items()}  # type: ignore[arg-type]
+        hardest = sorted(scores.items(), key=lambda item: item[1].f1)
+        rows = [
+            [f"  {label}", str(s.rows), *map(_share, (s.recall, s.precision, s.f1)), f"{s.auc:.3f}"]
+            for label, s in hardest[:_TOP]
+        ]
+        more = f"  and {len(hardest) - _TOP} more\n" if len(hardest) > _TOP else ""
+        header = ["  class", "rows", "recall", "precision", "F1", "AUC"]
+        title = "classes, the hardest first (recall: share of its rows found; precision: how many so named are)"
+        return f"{title}\n{aligned([header, *rows], '<>>>>>')}{more}\n"
 
     def _inputs_text(self) -> str:
         influences = _bars("influence: mean change of the probabilities when the column is shuffled", self.influences)
@@ -127,6 +152,10 @@ def ranked(values: dict[str, float]) -> list[tuple[str, float]]:
     return sorted(values.items(), key=lambda item: -item[1])
 
 
+def _share(value: float | None) -> str:
+    return "–" if value is None else percent(value)
+
+
 def _bars(title: str, values: dict[str, float]) -> str:
     order = ranked(values)
     largest = max(order[0][1], np.finfo(float).tiny)
@@ -144,9 +173,10 @@ def summarise(
     relevances = dict(zip(table.feature_names, model.feature_importances_.tolist(), strict=True))
     members = [
         _member(member, separates)
-        for part, separates in zip(model.models_, _separations(words), strict=True)
+        for part, separates in zip(model.models_, _separations(words, len(model.models_)), strict=True)
         for member in sorted(part.members, key=lambda member: -member.weight)
     ]
+    held_out = HeldOutRows.of(model, table.X, table.y)
     return FitSummary(
         table=name,
         target=table.target_name,
@@ -161,15 +191,19 @@ def summarise(
         term_shares=model.term_shares_,
         relevances=relevances,
         influences=influences(model, table, seed),
+        by_class={label: scores._asdict() for label, scores in zip(words, held_out.scores, strict=True)},
         members=members,
         warnings=list(warnings),
         seconds=seconds,
     )
 
 
-def _separations(labels: Sequence[str]) -> list[str]:
+def _separations(labels: Sequence[str], n_models: int) -> list[str]:
+    """Return what each model separates: two classes, all of them, or in older files each from the rest."""
     if len(labels) == 2:
         return [f"{labels[1]} against {labels[0]}"]
+    if n_models == 1:
+        return [f"all {len(labels)}"]
     return [f"{label} against the rest" for label in labels]
 
 

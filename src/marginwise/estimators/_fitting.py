@@ -25,6 +25,7 @@ from marginwise.many import EP, LEAST_SQUARES
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
 from marginwise.search import Trace
+from marginwise.search.fit_progress import stage
 from marginwise.search.held_out import VALIDATION
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
@@ -157,6 +158,7 @@ def _polished(rows: Problem, recipe: Recipe, model: TunedModel) -> Tuning:
 
 def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel | ClassModel:
     """Return the trained models of an ensemble: what predictions need of their posteriors, the SVM, and advice."""
+    stage("training")
     problem = rows.all
     ensemble = replace(ensemble, models=tuple(model.pruned() for model in ensemble.models))
     if isinstance(problem, ClassProblem):

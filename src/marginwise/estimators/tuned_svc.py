@@ -46,6 +46,7 @@ from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import ClassProblem, Problem
 from marginwise.search import Limits, Record, Run, Trace, as_search
+from marginwise.search.fit_progress import whole_fit
 from marginwise.tuning import SearchSettings
 
 #: The criterion of "auto" for two classes; for more it is that of least squares.
@@ -106,8 +107,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         Part of the rows on which the error is watched to stop searches early, but for the short ones on folds; the
         model itself is trained on all rows.
         Worth a try with criteria that over-fit when many length scales are free.
-    progress : bool, default=False
-        Whether to draw a progress bar of each search on standard error (takes rich).
+    progress : bool or None, default=False
+        Whether to show on standard error how far the fit is and how long it will take: a bar on terminals (if rich is
+        installed), elsewhere lines of text, as in notebooks. None shows it on terminals only.
     n_jobs : int or None, default=None
         Processes for classes, folds and restarts; the result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -169,7 +171,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         rank: str | int | None = "auto",
         subset: str | int | None = "auto",
         validation_fraction: float | None = None,
-        progress: bool = False,
+        progress: bool | None = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
@@ -245,7 +247,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             return {"models_": [model_at(rows, recipe, record.hyperparameters)]}
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        with fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
+        shown = whole_fit(self.progress, folds=self.freedom == "auto")
+        with shown, fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
             watched = replace(recipe, settings=replace(settings, callbacks=callbacks))
             # Callbacks belong to this process, and so do searches that call them.
             self.models_ = [fit_model(rows, watched, 1 if callbacks else self.n_jobs)]

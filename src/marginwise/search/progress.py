@@ -5,14 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
 from marginwise.errors import MarginwiseError
 from marginwise.search.driver import Callback, Run
+from marginwise.search.fit_progress import FitProgress, current_fit
 from marginwise.search.trace import Record
 
-_DEFAULT: ContextVar[bool | None] = ContextVar("progress", default=None)
+
+class SearchWatch(Protocol):
+    """What is told of the searches of one call."""
+
+    def on_record(self, record: Record) -> None:
+        """Hear of one more evaluation."""
+
+    def on_run(self, run: Run) -> None:
+        """Hear of one more search that has ended."""
 
 
 class SearchBar:
@@ -34,28 +42,55 @@ class SearchBar:
         self._progress.update(self._runs, advance=1, value=f"{run.value:.6g}")
 
 
-@contextmanager
-def progress_default(show: bool | None) -> Iterator[None]:
-    """Draw progress, or don't, for all that runs within and is not told by an argument of its own."""
-    token = _DEFAULT.set(show)
-    try:
-        yield
-    finally:
-        _DEFAULT.reset(token)
+class SearchInFit:
+    """Searches that are a part of a whole fit, which shows them."""
+
+    def __init__(self, fit: FitProgress) -> None:
+        self._fit = fit
+        fit.begin("search")
+
+    def on_record(self, record: Record) -> None:
+        """Show one more evaluation."""
+        self._fit.evaluated(record.point.value)
+
+    def on_run(self, run: Run) -> None:
+        """Nothing is shown: the fit goes on."""
 
 
 @contextmanager
 def progress_bar(
     show: bool | None, description: str, *, n_runs: int, max_evaluations: int | None
-) -> Iterator[SearchBar | None]:
-    """Yield a progress bar; None if ``show`` is False, or is None and there is no terminal or no rich."""
+) -> Iterator[SearchWatch | None]:
+    """Yield a progress bar; None if ``show`` is False, or is None and there is no terminal or no rich.
+
+    Within a whole fit that is shown there is no bar but the fit's.
+    """
+    fit = current_fit()
+    if fit is not None:
+        yield None if show is False else SearchInFit(fit)
+        return
     with _progress(show, "{task.fields[value]}") as progress:
         yield None if progress is None else SearchBar(progress, description, n_runs, max_evaluations)
 
 
 @contextmanager
 def counter(show: bool | None, description: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how many more of ``total`` tasks are done; drawn as :func:`progress_bar` is."""
+    """Yield a function that is told how many more of ``total`` tasks are done; drawn as :func:`progress_bar` is.
+
+    Within a whole fit these are parts of the stage ``description``.
+    """
+    fit = current_fit()
+    if fit is not None:
+        fit.begin(description)
+        done = 0
+
+        def count(n: int) -> None:
+            nonlocal done
+            done += n
+            fit.counted(done, total)
+
+        yield count
+        return
     with _progress(show) as progress:
         if progress is None:
             yield lambda n: None
@@ -67,7 +102,6 @@ def counter(show: bool | None, description: str, total: int) -> Iterator[Callabl
 @contextmanager
 def _progress(show: bool | None, *texts: str) -> Iterator[Any]:
     """Yield rich's progress display, which vanishes from terminals at its end; None if there is none to be drawn."""
-    show = _DEFAULT.get() if show is None else show
     if show is False or (show is None and not sys.stderr.isatty()):
         yield None
         return

@@ -23,7 +23,7 @@ from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
 from marginwise.search.fingerprint import fingerprint
 from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective
-from marginwise.search.progress import SearchBar
+from marginwise.search.progress import SearchWatch
 from marginwise.status import Status
 
 
@@ -85,7 +85,7 @@ class Task:
         )
 
 
-def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchBar | None = None) -> list[Run]:
+def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Run]:
     """Run all tasks on ``n_jobs`` processes and return the runs in order.
 
     When there are several, each uses one thread for linear algebra, whatever ``n_jobs``: more threads add

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from marginwise.search.fit_progress import clock
 from marginwise.study.plan import Trial
 from marginwise.study.record import TrialRow
 
@@ -80,7 +81,7 @@ class Lines(Progress):
     def _text(self, remaining: Sequence[Trial], in_work: int, workers: int) -> str:
         done = self._total - len(remaining)
         failed = f", {self._failed} failed" if self._failed else ""
-        left = _clock(self._forecast.seconds(remaining, workers))
+        left = clock(self._forecast.seconds(remaining, workers))
         return f"{done} of {self._total} trials{failed}, {in_work} in work, {left} left"
 
 
@@ -120,11 +121,3 @@ def show_progress(show: bool | None, trials: Sequence[Trial], rows: Sequence[Tri
     columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with RichProgress(*columns, console=Console(stderr=True)) as bar:
         yield TrialBar(bar, len(trials), known)
-
-
-def _clock(seconds: float | None) -> str:
-    """Return a time as h:mm:ss."""
-    if seconds is None:
-        return "unknown time"
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

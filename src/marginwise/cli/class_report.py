@@ -1,0 +1,190 @@
+"""The part of a fit's report that says how far to trust it: reliability, confusion, scores and ROC curves by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from marginwise._arrays import Array
+from marginwise.cli.figures import literal, page_figure
+from marginwise.cli.held_out import HeldOutRows
+from marginwise.cli.text import percent
+from marginwise.display import MUTED, SERIES, Cell, Page
+
+#: Classes up to which the confusion is a table; beyond, it is a picture and a list of the commonest mistakes.
+_MOST_IN_TABLE = 12
+
+#: Mistakes in that list.
+_MOST_MISTAKES = 15
+
+#: Classes up to which a picture has their names beside it, and numbers in its cells.
+_MOST_NAMED, _MOST_NUMBERED = 50, 30
+
+#: ROC curves in colours of their own, and all that are drawn, those of the lowest area.
+_MOST_COLOURED, _MOST_CURVES = 6, 100
+
+
+def add_predictions(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
+    """Add the section to a page."""
+    page.heading("How far to trust it")
+    page.text(
+        "Each example of the table was predicted by models that had not seen it. Where the dots are on the diagonal, "
+        "what was given the probability p happened with frequency p; bars are two standard errors."
+    )
+    display = held_out.reliability(f"class {literal(labels[1])}")
+    figure = page_figure(4.4)
+    display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)))
+    page.figure(
+        figure,
+        "Reliability of the probabilities.",
+        f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
+    )
+    if len(labels) <= _MOST_IN_TABLE:
+        _add_confusion_table(page, held_out.confusion, labels)
+    else:
+        _add_confusion_picture(page, held_out.confusion, labels)
+        _add_mistakes(page, held_out, labels)
+    _add_scores(page, held_out, labels)
+    _add_curves(page, held_out, labels)
+
+
+def _add_confusion_table(page: Page, counts: Array, labels: list[str]) -> None:
+    page.table(
+        ["true class", *(f"predicted {label}" for label in labels), "error"],
+        [[label, *_confusion(row, k)] for k, (label, row) in enumerate(zip(labels, counts, strict=True))],
+        caption="Confusion: numbers of examples",
+    )
+
+
+def _confusion(counts: Array, k: int) -> list[Cell]:
+    """Return the cells of class ``k``: how often each class was predicted for it, and its error."""
+    error = float(1 - counts[k] / counts.sum())
+    tones = ["good" if j == k else "bad" if n else "" for j, n in enumerate(counts)]
+    return [
+        *(Cell(f"{n:g}", float(n), tone) for n, tone in zip(counts, tones, strict=True)),
+        Cell(percent(error), error),
+    ]
+
+
+def _add_confusion_picture(page: Page, counts: Array, labels: list[str]) -> None:
+    figure = page_figure(6.6)
+    draw_confusion(figure.subplots(), counts, labels)
+    wrong = counts.sum() - np.trace(counts)
+    page.figure(
+        figure,
+        "Confusion: each row of the picture is a true class, each column a predicted one. Squares on the diagonal are "
+        "right predictions, all others mistakes; the darker, the larger the share of the true class.",
+        f"Matrix of {len(labels)} classes; {wrong:g} of {counts.sum():g} examples are off the diagonal.",
+    )
+
+
+def draw_confusion(axes: Any, counts: Array, labels: Sequence[str]) -> None:
+    """Draw a square for each pair of classes that occurs: right ones in one colour, mistakes in another.
+
+    Nothing is drawn where nothing happened, so that the picture of many classes is no larger than the table was.
+    """
+    from matplotlib.collections import PatchCollection
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Rectangle
+
+    n = len(labels)
+    true, taken = np.nonzero(counts)
+    shares = counts[true, taken] / counts.sum(axis=1)[true]
+    # The page turns colours into those of its background; shades of one are therefore different opacities.
+    colours = [
+        to_rgba(SERIES[0 if i == j else 1], 0.2 + 0.55 * np.sqrt(s))
+        for i, j, s in zip(true, taken, shares, strict=True)
+    ]
+    squares = [Rectangle((j - 0.5, i - 0.5), 1.0, 1.0) for i, j in zip(true, taken, strict=True)]
+    axes.add_collection(PatchCollection(squares, facecolors=colours, edgecolors="none"))
+    if n <= _MOST_NUMBERED:
+        for i, j in zip(true, taken, strict=True):
+            axes.text(j, i, f"{counts[i, j]:g}", ha="center", va="center", fontsize=6)
+    axes.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal", xlabel="predicted class", ylabel="true class")
+    axes.grid(visible=False)
+    if n <= _MOST_NAMED:
+        names = [literal(label) for label in labels]
+        axes.set_xticks(range(n), names, rotation=90)
+        axes.set_yticks(range(n), names)
+        axes.tick_params(labelsize=8 if n <= 26 else 6)
+    else:
+        step = 10 if n < 200 else 100
+        axes.set(xlabel="predicted class, by its place in the table", ylabel="true class, by its place in the table")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_ticks(range(step - 1, n, step), [str(place) for place in range(step, n + 1, step)])
+
+
+def _add_mistakes(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
+    made = held_out.mistakes()
+    if not made:
+        page.text("There were no mistakes.")
+        return
+    rest = f" of {len(made)}" if len(made) > _MOST_MISTAKES else ""
+    page.table(
+        ["true class", "taken for", "examples", "share of the true class"],
+        [
+            [labels[m.true], labels[m.taken_for], Cell(f"{m.examples:g}", m.examples), Cell(percent(m.share), m.share)]
+            for m in made[:_MOST_MISTAKES]
+        ],
+        caption=f"The commonest mistakes{f', {_MOST_MISTAKES}{rest}' if rest else ''}",
+    )
+
+
+def _add_scores(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
+    page.table(
+        ["class", "rows", "recall", "precision", "F1", "AUC"],
+        [
+            [label, s.rows, *(_share(value) for value in (s.recall, s.precision, s.f1)), Cell(f"{s.auc:.3f}", s.auc)]
+            for label, s in zip(labels, held_out.scores, strict=True)
+        ],
+        caption="How well each class is told from the others",
+        note="Recall: of the rows of this class, how many were found. Precision: of the rows that were predicted as "
+        "this class, how many are. F1: one number for both, their harmonic mean. AUC: how often a row of this class "
+        "is given a higher probability of it than a row of another class; 0.5 is no better than chance.",
+    )
+
+
+def _share(value: float | None) -> Cell | None:
+    return None if value is None else Cell(percent(value), value)
+
+
+def _add_curves(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
+    figure = page_figure(4.4)
+    draw_curves(figure.subplots(), held_out, labels)
+    areas = [scores.auc for scores in held_out.scores]
+    lowest = int(np.argmin(areas))
+    if len(labels) == 2:
+        caption = f"ROC curve of {labels[1]}: how many of its rows are found, and how many others are taken for it, "
+        alternative = f"ROC curve with area {areas[1]:.3f}."
+    else:
+        caption = "ROC curves of each class against all others: how many of its rows are found, and how many others "
+        caption += "are taken for it, "
+        alternative = f"ROC curves; the lowest area is that of {labels[lowest]}, {areas[lowest]:.3f}."
+    page.figure(figure, f"{caption}as fewer or more of the probabilities are believed.", alternative)
+
+
+def draw_curves(axes: Any, held_out: HeldOutRows, labels: Sequence[str]) -> None:
+    """Draw the ROC curve of the second of two classes, or of each of more; of many, those of the lowest area."""
+    areas = [scores.auc for scores in held_out.scores]
+    order = [1] if len(labels) == 2 else sorted(range(len(labels)), key=lambda k: areas[k])
+    coloured = len(order) if len(order) <= len(SERIES) else _MOST_COLOURED
+    axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", zorder=1)
+    for place, k in reversed(list(enumerate(order[:_MOST_CURVES]))):
+        own: dict[str, Any] = {"color": MUTED, "linewidth": 0.6, "alpha": 0.5}
+        if place < coloured:
+            own = {"color": SERIES[place], "label": f"{literal(labels[k])}, {areas[k]:.3f}"}
+        axes.plot(*held_out.roc(k), **own)
+    axes.set(xlabel="share of the others taken for it", ylabel="share of the class found", xlim=(-0.01, 1.01))
+    axes.set(ylim=(-0.01, 1.02), aspect="equal")
+    handles, names = axes.get_legend_handles_labels()
+    title = "area under the curve" if coloured == len(order) else "lowest areas"
+    axes.legend(
+        handles[::-1],
+        names[::-1],
+        title=title,
+        loc="lower right" if len(names) == 1 else "center left",
+        bbox_to_anchor=None if len(names) == 1 else (1.02, 0.5),
+        alignment="left",
+    )

@@ -16,7 +16,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import as_slack
 from marginwise.model import Model
-from marginwise.problem import Problem
+from marginwise.problem import FAR, Problem, require_near
 from marginwise.svm import solve_problem, svm_covariance
 
 #: Rows predicted at a time.
@@ -99,6 +99,7 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         slack = as_slack(self.slack)
         self.hyperparameters_ = self._model()
         table = check_table(self, X, y, sample_weight, self.class_weight)
+        require_near(table.X, instead="scale the inputs, as sklearn.preprocessing.StandardScaler does")
         problems = [Problem(table.X, labels, table.weights) for labels in table.labelings]
         covariance = svm_covariance(problems[0], self.hyperparameters_)
         self.solutions_ = [
@@ -110,6 +111,10 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.support_vectors_ = table.X[self.support_]
         self.dual_coef_ = signed[:, self.support_]
 
+    @property
+    def _n_inputs(self) -> int:
+        return int(self.support_vectors_.shape[1])
+
     def _model(self) -> Model:
         if self.kernel is None:
             return Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
@@ -118,7 +123,7 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Array:
         """Return the latent function θ*(x), shape (n,) for two classes and (n, n_classes) for more."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = np.clip(validate_data(self, X, dtype=np.float64, reset=False), -FAR, FAR)  # farther is as far from all rows
         latent = np.empty((len(X), len(self.dual_coef_)))
         for start in range(0, len(X), _BLOCK):
             rows = slice(start, start + _BLOCK)

@@ -244,6 +244,10 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({"kernel": "rbf"} | state)  # all that version 0.1 had
 
+    @property
+    def _n_inputs(self) -> int:
+        return len(self._scaling.unit)
+
     def _describe(self, codes: Indices, weights: Array) -> None:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: Mean and standard deviation of a normal law.
 Normal = tuple[float, float]
 
+#: Hyperparameters are from 1/this to this: products of several are finite, and inputs in units of length scales, too.
+LARGEST = 1e50
+
 #: Rows of a diagonal that are contracted at a time where a kernel has no quicker way.
 _DIAGONAL_BLOCK = 64
 
@@ -249,6 +252,8 @@ def positive(name: str, value: object) -> float:
         number = math.nan
     if not (math.isfinite(number) and number > 0):
         raise InvalidInputError(name, value, "a positive finite number")
+    if not 1.0 / LARGEST <= number <= LARGEST:
+        raise InvalidInputError(name, value, f"a number from {1.0 / LARGEST:g} to {LARGEST:g}")
     return number
 
 
@@ -274,7 +279,7 @@ def per_input(name: str, values: tuple[float, ...], n_inputs: int) -> Array:
 
 
 def _all_positive(values: object) -> bool:
-    """Return whether this is an array of positive finite numbers."""
+    """Return whether this is an array of numbers that hyperparameters can be."""
     if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1 or values.size == 0:
         return False
-    return bool((values > 0).all() and np.isfinite(values).all())
+    return bool(((values >= 1.0 / LARGEST) & (values <= LARGEST)).all())

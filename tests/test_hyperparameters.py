@@ -86,7 +86,7 @@ def test_order_of_the_vector() -> None:
     assert Hyperparameters(2, 3, 5, 7).names == ("C", "k0", "koff", "l")
 
 
-@given(st.lists(st.floats(-690, 690), min_size=4, max_size=12))
+@given(st.lists(st.floats(-115, 115), min_size=4, max_size=12))
 def test_vector_there_and_back(logs: list[float]) -> None:
     h = Hyperparameters.from_vector(logs)
     np.testing.assert_allclose(h.to_vector(), logs, rtol=1e-14, atol=1e-14)

@@ -8,6 +8,7 @@ import json
 import pickle
 import sys
 import zipfile
+from copy import copy
 from pathlib import Path
 
 import joblib
@@ -27,6 +28,7 @@ from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators._binary import BinaryModel
 from marginwise.saving import _CHANGES, FORMAT, _Change, _renewed
 from marginwise.search import SEARCHES
+from peak_memory import peak_memory
 
 STORED = Path(__file__).parent / "stored"
 PROBLEM = zoo.blobs(24, 2)
@@ -98,12 +100,12 @@ def test_models_and_labels_of_any_kind(estimator, labels, tmp_path):
     assert loaded.classes_.dtype == estimator.classes_.dtype
 
 
-def test_every_criterion_and_search_can_be_a_parameter(tmp_path):
+def test_every_criterion_and_search_can_be_a_parameter(model, tmp_path):
     for criterion in map(as_criterion, criterion_names()):
         if not type(criterion).__module__.startswith("marginwise."):
             continue  # another test has added it
         for search in SEARCHES.values():
-            save_model(TunedSVC(criterion=criterion, search=search()), tmp_path / "parameters")
+            save_model(copy(model).set_params(criterion=criterion, search=search()), tmp_path / "parameters")
             loaded = load_model(tmp_path / "parameters")
             assert vars(loaded.criterion) == vars(criterion)
             assert loaded.search == search()
@@ -208,8 +210,8 @@ def test_contents_that_make_no_sense_are_refused(path):
 
 
 @pytest.mark.parametrize("criterion", [EPLeaveOneOut("quadratic", tolerance=1e-8), GACV()])
-def test_what_was_renamed_since_the_first_format_is_found(criterion, tmp_path):
-    save_model(TunedSVC(criterion=criterion), tmp_path / "model")
+def test_what_was_renamed_since_the_first_format_is_found(criterion, model, tmp_path):
+    save_model(copy(model).set_params(criterion=criterion), tmp_path / "model")
     names = ("marginwise.likelihoods.slack", "marginwise.slack", "likelihood", "slack")
     older = _edited(archive_of(tmp_path / "model"), *names)
     write(tmp_path / "older", older, 1)
@@ -287,7 +289,7 @@ def test_a_failed_save_leaves_the_old_file(path, model, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr("marginwise.saving.os.replace", fail)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(MarginwiseError, match=r"can't be written: no space left"):
         save_model(model, path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
@@ -348,3 +350,94 @@ def test_a_margin_svc_by_pairs_is_saved(tmp_path):
 
 def test_there_are_stored_models():
     assert list(STORED.glob("format-*.skops"))
+
+
+def changed(archive: bytes, change) -> bytes:
+    """Return an archive whose entries are what ``change`` makes of their names and contents."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, change(name, old.read(name)))
+    return buffer.getvalue()
+
+
+def test_a_file_that_unpacks_to_far_more_is_refused_before_it_is(path, monkeypatch):
+    monkeypatch.setattr("marginwise.saving._MOST_BYTES", 2**20)
+    write(path, changed(archive_of(path), lambda name, content: bytes(2**25) if name.endswith(".npy") else content))
+    assert path.stat().st_size < 2**22
+
+    def refuse() -> None:
+        with pytest.raises(ModelFileError, match=r"it would unpack to [0-9,]+ MB"):
+            load_model(path)
+
+    assert peak_memory(refuse) < 5 * path.stat().st_size
+
+
+def _inner_bomb(name: str, content: bytes) -> bytes:
+    inner = io.BytesIO()
+    np.savez_compressed(inner, data=np.zeros(2**22))
+    return inner.getvalue()
+
+
+def test_an_archive_inside_of_an_archive_counts(path, monkeypatch):
+    monkeypatch.setattr("marginwise.saving._MOST_BYTES", 2**20)
+    buffer = io.BytesIO(archive_of(path))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("matrix.npz", _inner_bomb("", b""))
+    write(path, buffer.getvalue())
+    with pytest.raises(ModelFileError, match="it would unpack to"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("number", [10**12, 3, 0, -2, "2", 2.0])
+def test_a_wrong_number_of_inputs_is_refused(model, tmp_path, number):
+    wrong = copy(model)
+    wrong.n_features_in_ = number
+    save_model(wrong, tmp_path / "model")
+    with pytest.raises(ModelFileError, match="it is for 2 inputs, and says that it has"):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", [TunedSVC, MarginSVC])
+def test_arrays_that_do_not_fit_together_are_refused_before_a_prediction(kind, tmp_path, rng):
+    """Each array of a model in turn is shorter by one, or has numbers that are none."""
+    options = {"freedom": 0.0, "random_state": 0} if kind is TunedSVC else {}
+    save_model(kind(**options).fit(PROBLEM.X, PROBLEM.y), tmp_path / "model")
+    whole = archive_of(tmp_path / "model")
+    before = load_model(tmp_path / "model").predict(PROBLEM.X)
+    refused = 0
+    names = [name for name in zipfile.ZipFile(io.BytesIO(whole)).namelist() if name.endswith(".npy")]
+    for number, chosen in enumerate(names):
+
+        def change(name: str, content: bytes, chosen: str = chosen, number: int = number) -> bytes:
+            if name != chosen:
+                return content
+            array, written = np.load(io.BytesIO(content)), io.BytesIO()
+            np.save(written, array[:-1] if number % 2 or array.dtype.kind != "f" else np.full_like(array, np.nan))
+            return written.getvalue()
+
+        write(tmp_path / "model", changed(whole, change))
+        try:
+            loaded = load_model(tmp_path / "model")
+        except ModelFileError:
+            refused += 1
+        else:  # an array that predictions don't depend on
+            assert np.isin(loaded.predict(PROBLEM.X), before).all()
+            assert np.isfinite(loaded.decision_function(PROBLEM.X)).all()
+    assert refused >= 3
+
+
+def test_only_fitted_models_are_saved_and_only_to_files(model, tmp_path):
+    with pytest.raises(InvalidInputError, match="a TunedSVC that is not fitted"):
+        save_model(TunedSVC(), tmp_path / "model")
+    with pytest.raises(InvalidInputError, match="a Pipeline that is not fitted"):
+        save_model(make_pipeline(StandardScaler(), MarginSVC()), tmp_path / "model")
+    with pytest.raises(InvalidInputError, match="a file, and no directory"):
+        save_model(model, tmp_path)
+    save_model(model, tmp_path / ("m" * 250))
+    assert load_model(tmp_path / ("m" * 250)).classes_.tolist() == ["no", "yes"]
+    with pytest.raises(MarginwiseError, match=r"can't be written: File name too long"):
+        save_model(model, tmp_path / ("m" * 300))
+    with pytest.raises(InvalidInputError, match="a file that save_model wrote"):
+        load_model(tmp_path / ("m" * 300))
+    assert [file.name for file in tmp_path.iterdir()] == ["m" * 250]

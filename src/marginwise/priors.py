@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +23,20 @@ from marginwise.kernels.rbf import K0_LAW
 from marginwise.model import Model
 
 AnyModel = TypeVar("AnyModel", bound=Model)
+
+#: Means of logarithms: beyond, a hyperparameter is no number any more.
+_FARTHEST = 100.0
+
+#: The least and the largest standard deviation of a logarithm; beyond, nothing is left of one of the two.
+_SHARPEST, _WIDEST = 1e-6, 1e6
+
+DEVIATION = f"from {_SHARPEST:g} to {_WIDEST:g}, or infinite"
+
+
+def is_deviation(value: object) -> bool:
+    """Say whether this is a standard deviation that a law of a logarithm can have."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and (_SHARPEST <= float(value) <= _WIDEST or value == math.inf)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -60,13 +75,15 @@ class Prior:
     def __post_init__(self) -> None:
         named = {name: getattr(self, name) for name in ("C", "k0", "koff", "length_scale")} | dict(self.laws or {})
         for name, law in named.items():
-            if law is not None and not (len(law) == 2 and math.isfinite(law[0]) and law[1] > 0):
-                raise InvalidInputError(name, law, "a finite mean and a positive standard deviation")
-        if self.spread is not None and not self.spread > 0:
+            if law is not None and not (len(law) == 2 and abs(law[0]) <= _FARTHEST and is_deviation(law[1])):
+                raise InvalidInputError(
+                    name, law, f"a mean from {-_FARTHEST:g} to {_FARTHEST:g}, and a standard deviation {DEVIATION}"
+                )
+        if self.spread is not None and not is_deviation(self.spread):
             raise InvalidInputError(
                 "spread",
                 self.spread,
-                "a positive number (for one shared length scale use isotropic=True) or None",
+                f"a positive number {DEVIATION} (for one shared length scale use isotropic=True) or None",
             )
 
     def mean(self, n_inputs: int, *, isotropic: bool = False) -> Hyperparameters:

@@ -18,6 +18,12 @@ from marginwise.errors import InvalidInputError
 from marginwise.examples import agreement_by_chance, count_examples, counts_of
 from marginwise.model import Model
 
+#: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
+FAR = 1e100
+
+#: Weights from 1/this to this are told from one another.
+_HEAVY = 1e12
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -166,13 +172,21 @@ def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, I
 
 
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:
-    """Return ``X`` as a finite float64 matrix with at least one row and one column."""
+    """Return ``X`` as a float64 matrix with at least one row and one column, and numbers whose squares are finite."""
     matrix = _as_floats(name, X)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInputError(
             name, f"an array of shape {matrix.shape}", "shape (n, d) with at least one row and one column"
         )
-    return np.ascontiguousarray(_finite(name, matrix))
+    return require_near(np.ascontiguousarray(_finite(name, matrix)), name)
+
+
+def require_near(X: Array, name: str = "X", instead: str = "divide the column by its largest number") -> Array:
+    """Return inputs, or say ``instead`` of what if squares of their differences are not finite."""
+    if X.size and max(float(X.max()), -float(X.min())) > FAR:
+        i, a = np.argwhere(np.abs(X) > FAR)[0]
+        raise InvalidInputError(f"{name}[{i}, {a}]", X[i, a].item(), f"a number from {-FAR:g} to {FAR:g}; {instead}")
+    return X
 
 
 def check_gram(gram: npt.ArrayLike) -> Array:
@@ -210,13 +224,11 @@ def check_weights(sample_weight: npt.ArrayLike | None, n: int, name: str = "samp
     weights = _finite(name, _as_floats(name, sample_weight))
     if weights.shape != (n,):
         raise InvalidInputError(name, f"an array of shape {weights.shape}", f"shape ({n},), one weight for each row")
-    wrong = np.flatnonzero(weights <= 0)
+    wrong = np.flatnonzero((weights < 1.0 / _HEAVY) | (weights > _HEAVY))
     if wrong.size:
-        raise InvalidInputError(
-            f"{name}[{wrong[0]}]",
-            weights[wrong[0]].item(),
-            "a positive number (leave the row out instead)",
-        )
+        weight = weights[wrong[0]].item()
+        wanted = f"a number from {1.0 / _HEAVY:g} to {_HEAVY:g}" if weight > 0 else "a positive number"
+        raise InvalidInputError(f"{name}[{wrong[0]}]", weight, f"{wanted} (leave the row out instead)")
     return weights
 
 

@@ -13,6 +13,8 @@ import io
 import json
 import os
 import re
+import warnings
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +24,8 @@ import numpy as np
 import scipy
 import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
 from marginwise.criteria import criterion_class, criterion_names
@@ -51,6 +55,9 @@ from marginwise.tuning import Tuning
 
 #: Raised when files of before need a change to be read; :func:`load_model` then makes it, by ``_CHANGES``.
 FORMAT = 2
+
+#: A model unpacks to at most so many bytes, or so many times the bytes of its file.
+_MOST_BYTES, _MOST_TIMES = 2**28, 50
 
 _VERSION = version("marginwise")
 _FIRST_LINE = re.compile(rb"marginwise-model ([1-9][0-9]{0,3}) ([0-9a-f]{64})\n")
@@ -125,8 +132,10 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """
     skops = _skops()
     target = Path(path)
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise InvalidInputError("path", str(path), "a file in a directory that exists")
+    if os.path.isdir(target):
+        raise InvalidInputError("path", str(path), "a file, and no directory")
     if not isinstance(model, BaseEstimator):
         raise InvalidInputError("model", type(model).__name__, _WANTED)
     if hasattr(model, "set_callbacks"):
@@ -148,11 +157,18 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
             "parts of marginwise, NumPy and scikit-learn only, because load_model trusts no others "
             "(name criterion and search by strings, or use joblib.dump for yourself)",
         )
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise InvalidInputError("model", f"a {type(model).__name__} that is not fitted", _WANTED) from None
     versions = {"marginwise": _VERSION, "numpy": np.__version__, "scipy": scipy.__version__}
     header = json.dumps({**versions, "scikit-learn": sklearn.__version__}).encode()
     content = header + b"\n" + archive
     first = f"marginwise-model {FORMAT} {hashlib.sha256(content).hexdigest()}\n"
-    write_whole(target, first.encode() + content)
+    try:
+        write_whole(target, first.encode() + content)
+    except OSError as error:
+        raise MarginwiseError(f"{path} can't be written: {error.strerror or error}") from error
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -170,10 +186,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """
     skops = _skops()
     source = Path(path)
-    if not source.is_file():
-        raise InvalidInputError("path", str(path), "a file that save_model wrote")
-    written, archive = _checked(source)
     try:
+        written, archive = _checked(source)
+    except OSError as error:
+        wanted = f"a file that save_model wrote ({error.strerror or error})"
+        raise InvalidInputError("path", str(path), wanted) from None
+    try:
+        _check_size(archive)
         archive = _renewed(archive, written)
         own, foreign = _types(skops, archive)
     except Exception as error:  # whatever is wrong with the archive
@@ -188,7 +207,45 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path} does not hold a model of marginwise {_VERSION}: {error}") from error
     if not (isinstance(model, BaseEstimator) and own & _MODELS):
         raise ModelFileError(f"{path} holds a {type(model).__name__}, which is no model of marginwise")
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            for part in _own_parts(model):
+                part.check_stored()
+    except Exception as error:
+        raise ModelFileError(f"{path} holds a model that can't predict, because it was changed: {error}") from error
     return model
+
+
+def _check_size(archive: bytes) -> None:
+    """Refuse archives that unpack to far more than models do; also those inside of archives (sparse matrices)."""
+    most = max(_MOST_BYTES, _MOST_TIMES * len(archive))
+    with ZipFile(io.BytesIO(archive)) as entries:
+        total = sum(entry.file_size for entry in entries.infolist())
+        if total <= most:
+            for name in entries.namelist():
+                if name.endswith(".npz"):
+                    with ZipFile(io.BytesIO(entries.read(name))) as inner:
+                        total += sum(entry.file_size for entry in inner.infolist())
+    if total > most:
+        raise ValueError(f"it would unpack to {total / 2**20:,.0f} MB, from {len(archive) / 2**20:,.1f}")
+
+
+def _own_parts(thing: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """Yield the estimators of this package in an estimator, a list, a tuple or a dict."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, (TunedSVC, MarginSVC)):
+        if hasattr(thing, "classes_"):  # those that a GridSearchCV was given are not fitted
+            yield thing
+        return
+    if isinstance(thing, BaseEstimator):
+        thing = vars(thing)
+    if isinstance(thing, (dict, list, tuple)):
+        for part in thing.values() if isinstance(thing, dict) else thing:
+            yield from _own_parts(part, seen)
 
 
 def _checked(path: Path) -> tuple[int, bytes]:

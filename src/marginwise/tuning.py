@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._runtime.interrupts import hold_interrupts
+from marginwise._runtime.processes import check_n_jobs
 from marginwise._summary import summary
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError, choose
@@ -206,10 +207,11 @@ def tune(
         are one example, left out whole.
     """
     problem = as_problem(X, y, sample_weight, inducing, examples)
-    if restarts < 0:
+    if not (_is_whole(restarts) and restarts >= 0):
         raise InvalidInputError("restarts", restarts, "0 or more searches from random starts")
-    if patience < 1:
+    if not (_is_whole(patience) and patience >= 1):
         raise InvalidInputError("patience", patience, "at least 1 move")
+    check_n_jobs(n_jobs)
     directory = None if checkpoint is None else _directory(checkpoint)
     settings = SearchSettings(
         search=as_search(search),
@@ -328,10 +330,14 @@ def _directory(checkpoint: str | Path) -> Path:
     return directory
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _entropy(random_state: int | None, directory: Path | None) -> int:
     """Return the seed: the one given, that of the searches to be continued, or a new one."""
     if random_state is not None:
-        if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        if not _is_whole(random_state) or random_state < 0:
             raise InvalidInputError("random_state", random_state, "an integer that is not negative, or None")
         return int(random_state)
     recorded = recorded_settings(directory) if directory is not None else None

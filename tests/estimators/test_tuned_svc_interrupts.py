@@ -37,7 +37,7 @@ CASES = [
 def test_ctrl_c_at_random_moments(case: tuple, full: bool) -> None:
     if not full and case[2:] == (3, 2000):
         pytest.skip("takes long, and does what others do: with --full")
-    times = 5 if full else 1
+    times = 20 if full else 1
     rng = np.random.default_rng([20030705, CASES.index(case)])
     command = [sys.executable, SCRIPT, *map(str, case), str(times)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:

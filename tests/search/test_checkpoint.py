@@ -377,9 +377,12 @@ def test_without_a_seed_the_recorded_one_is_taken(tmp_path: Path) -> None:
     assert not np.array_equal(other.trace.to_arrays()["score"], long.trace.to_arrays()["score"])
 
 
-def test_killed_at_random_moments_it_ends_the_same(tmp_path: Path, full: bool) -> None:
+@pytest.mark.parametrize("seed", range(5, 17))
+def test_killed_at_random_moments_it_ends_the_same(seed: int, tmp_path: Path, full: bool) -> None:
     """A process that is killed with SIGKILL again and again, once it has made some progress."""
-    chance = random.Random(5)
+    if seed > 5 and not full:
+        pytest.skip("takes long: with --full")
+    chance = random.Random(seed)
     script = Path(__file__).with_name("killed.py")
     kills, logs = (12 if full else 4), [tmp_path / f"run-{number}.jsonl" for number in range(2)]
 

@@ -32,11 +32,15 @@ _UNSAFE = {
 
 @contextmanager
 def answer_interrupts(handler: Any) -> Iterator[None]:
-    """Let ``handler`` answer Ctrl-C for a while, if this is the thread that hears it."""
-    if threading.current_thread() is not threading.main_thread():
+    """Let ``handler`` answer Ctrl-C for a while, if this is the thread that hears it.
+
+    A handler that was not installed from Python can't be put back, and stays.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or previous is None:
         yield
         return
-    previous = signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
+from numbers import Integral
 from typing import Any
 
 from joblib import Parallel, effective_n_jobs
@@ -23,11 +24,19 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
 from marginwise._runtime.interrupts import answer_at_once, answer_interrupts, hold_interrupts
+from marginwise.errors import InvalidInputError
 
 #: How often a process looks whether the one that started it still lives, in seconds.
 _WATCH = 1.0
 
 _HANDING_OVER = 0.1  # seconds; ended before a thread of its own has taken up the first jobs, joblib prints a KeyError
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """Raise if this is no number of processes."""
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise InvalidInputError("n_jobs", n_jobs, "a number of processes, -1 for one on each core, or None")
 
 
 def outcomes(parallel: Parallel, jobs: Iterable[Any]) -> Iterator[Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._summary import summary
@@ -86,6 +88,27 @@ class Criterion(ABC):
     def sign(self) -> int:
         """+1 if larger values are better, -1 if smaller ones are."""
         return 1 if self.direction == "maximise" else -1
+
+
+def attempt(
+    criterion: Criterion, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True
+) -> Evaluation:
+    """Evaluate a criterion; what is not finite, or can't be computed, is an evaluation whose status says so.
+
+    A value of NaN alone is no failure: some criteria have nothing but a gradient.
+    """
+    try:
+        with np.errstate(all="ignore"):  # what comes of it is looked at below
+            found = criterion.evaluate(problem, model, state, with_gradient=with_gradient)
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        return Evaluation(np.nan, None, Status(False, f"{type(error).__name__}: {error}"))
+    if not found.status.ok:
+        return found
+    if found.gradient is not None and not np.isfinite(found.gradient).all():
+        return replace(found, status=Status(False, "the gradient is not finite"))
+    if np.isinf(found.value) or (np.isnan(found.value) and found.gradient is None):
+        return replace(found, status=Status(False, f"the value is {found.value}"))
+    return found
 
 
 def require_complete(criterion: type[Criterion]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from marginwise.criteria.bounds import JaakkolaHaussler, SupportVectorFraction
-from marginwise.criteria.contract import Criterion, Evaluation, require_complete
+from marginwise.criteria.contract import Criterion, Evaluation, attempt, require_complete
 from marginwise.criteria.cross_validation import CrossValidationError, CrossValidationLogLoss
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.evidence import Evidence
@@ -117,4 +117,4 @@ def evaluate(
     (4,)
     """
     problem = as_problem(X, y, sample_weight, inducing)
-    return as_criterion(criterion, slack).evaluate(problem, as_model(hyperparameters, kernel), state)
+    return attempt(as_criterion(criterion, slack), problem, as_model(hyperparameters, kernel), state)

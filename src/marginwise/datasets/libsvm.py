@@ -19,6 +19,9 @@ SUFFIXES = frozenset({".libsvm", ".svm", ".svmlight"})
 #: Numbers in the largest dense matrix that is made of a sparse file (2 GB); a mistyped index asks for more.
 LARGEST = 2**28
 
+#: Matrices of more numbers than this (200 MB) are made only where at least this share of them is not zero.
+_LARGE, _THIN = 25 * 2**20, 1e-4
+
 _NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LINE = re.compile(rb"%b(?:[ \t]+qid:\d+)?(?P<pairs>(?:[ \t]+\d+:%b)*)[ \t]*(?:#.*)?" % (_NUMBER, _NUMBER))
 
@@ -58,11 +61,11 @@ def read_libsvm(path: Path, content: bytes, names: Sequence[str] | None = None) 
         largest = sparse.shape[1] - 1 + first
         raise wrong_file(path, f"indices up to {names[-1][1:]}, as in training, but it has one of {largest}")
     n, d = sparse.shape[0], len(names or ()) or sparse.shape[1]
-    if n * d > LARGEST:
+    if n * d > LARGEST or (n * d > _LARGE and sparse.nnz < _THIN * n * d):
         raise wrong_file(
             path,
-            f"at most {LARGEST} numbers with the zeros written out, but it has {n} rows and "
-            f"{d} inputs; check the largest index, or choose fewer inputs",
+            f"at most {LARGEST} numbers with the zeros written out, and not nearly all of them zero, but it has {n} "
+            f"rows and {d} inputs with {sparse.nnz} numbers; check the largest index, or choose fewer inputs",
         )
     sparse.resize(n, d)
     X = sparse.toarray()

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.datasets.reading import Column, Grid, repeated, wrong_file
-from marginwise.errors import MarginwiseError
+from marginwise.datasets.reading import Column, Grid, largest_unpacked, repeated, wrong_file
+from marginwise.errors import InvalidInputError, MarginwiseError
 
 _MAGIC = b"PAR1"
 
@@ -32,9 +32,26 @@ def read_parquet(path: Path, content: bytes) -> Grid:
             f"{path} is in Parquet format, which needs pyarrow (pip install 'marginwise[parquet]')"
         ) from None
     try:
-        table = parquet.ParquetFile(io.BytesIO(content)).read()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise wrong_file(path, f"an undamaged Parquet file ({str(error).splitlines()[0]}); write it again") from None
+        file = parquet.ParquetFile(io.BytesIO(content))
+        _check_size(path, content, file.metadata)
+        table = file.read()
+        table.validate(full=True)
+        return _grid(path, table)
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise wrong_file(path, f"an undamaged Parquet file ({reason}); write it again") from None
+
+
+def _check_size(path: Path, content: bytes, metadata: Any) -> None:
+    """Refuse files that hold a few values very often: they may take any amount of memory."""
+    size, most = 8 * metadata.num_rows * metadata.num_columns, largest_unpacked(content)
+    if size > most:
+        raise wrong_file(path, f"at most {most >> 20} MB of numbers for its size, but it has {size >> 20} MB")
+
+
+def _grid(path: Path, table: Any) -> Grid:
     positions = [j for j, name in enumerate(table.column_names) if not name.startswith(_ROW_NAMES)]
     names = tuple(table.column_names[j] for j in positions)
     if not table.num_rows or not names:

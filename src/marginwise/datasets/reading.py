@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import zlib
 from collections import Counter
@@ -29,6 +30,9 @@ _SHOWN = 5
 _FEW = 20
 
 _GZIP = b"\x1f\x8b"
+
+#: A compressed table unpacks to at most so many bytes, or so many times the bytes of its file.
+_MOST_BYTES, _MOST_TIMES = 2**28, 50
 
 #: The cells of a column as words, or, where the file says that they are numbers, as these (NaN if missing).
 Column = tuple[str, ...] | npt.NDArray[Any]
@@ -139,13 +143,29 @@ def read_bytes(path: Path) -> bytes:
     """Return the content of a file, decompressed if it is in gzip format."""
     try:
         content = path.read_bytes()
-        return gzip.decompress(content) if content.startswith(_GZIP) else content
+        return _unpacked(path, content) if content.startswith(_GZIP) else content
     except FileNotFoundError:
         raise wrong_file(path, "an existing file; check the spelling and the folder") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise wrong_file(path, f"an undamaged gzip file ({error}); copy or compress it again") from None
     except OSError as error:
         raise wrong_file(path, f"a file that can be read ({error.strerror}); check its kind and rights") from None
+
+
+def largest_unpacked(content: bytes) -> int:
+    """Return to how many bytes a compressed file may unpack; tables are compressed to a tenth or so."""
+    return max(_MOST_BYTES, _MOST_TIMES * len(content))
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    most = largest_unpacked(content)
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        unpacked = file.read(most + 1)
+    if len(unpacked) > most:
+        raise wrong_file(
+            path, f"a table, but it unpacks to more than {most >> 20} MB; if that is meant, decompress it first"
+        )
+    return unpacked
 
 
 def number(cell: str, decimal: str = ".") -> float | None:

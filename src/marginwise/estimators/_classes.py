@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils import check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from marginwise._arrays import Array, Indices, Mask
 from marginwise.covariance import as_blocks
@@ -142,9 +142,10 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
     """Check labels and weights; rows of weight zero are left out, which is what they mean."""
     y = np.asarray(_of_one_kind(y))
     check_classification_targets(y)
-    given = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    given = _weights_of(sample_weight, len(y))
     weights = given
-    if class_weight is not None and class_weight != "balanced":
+    balanced = isinstance(class_weight, str) and class_weight == "balanced"
+    if class_weight is not None and not balanced:
         weights = weights * _of_classes(class_weight, y)
     kept = weights > 0
     if not kept.all():
@@ -153,12 +154,29 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
     if len(classes) < 2:
         found = f"labels of {len(classes)} class"
         raise InvalidInputError("y", found, "at least two classes among the rows of positive weight")
-    if class_weight == "balanced":
+    if balanced:
         # From the weighted counts, so that a weight of 2 stays the same as the row given twice.
         counts = np.bincount(codes, weights)
         weights = weights * (weights.sum() / (len(classes) * counts))[codes]
     _check_range(weights)
     return ClassificationTable(X, codes, weights, classes, counts_of(given))
+
+
+def _weights_of(sample_weight: Any, n: int) -> Array:
+    """Return the weight of each of n rows: those given, the one given for all, or one."""
+    if sample_weight is None or isinstance(sample_weight, Real):
+        sample_weight = np.full(n, 1.0 if sample_weight is None else sample_weight)
+    weights: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise InvalidInputError(
+            "sample_weight", f"an array of shape {weights.shape}", f"shape ({n},), one for each row"
+        )
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise InvalidInputError(f"sample_weight[{row}]", weights[row].item(), "a number that is not negative")
+    if not weights.any():
+        raise InvalidInputError("sample_weight", "zero for all rows", "weights that are not all zero")
+    return weights
 
 
 def _of_one_kind(y: Any) -> Any:

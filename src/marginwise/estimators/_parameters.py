@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
+from marginwise._runtime.processes import check_n_jobs
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel
 from marginwise.model import Model
-from marginwise.priors import Prior
+from marginwise.priors import DEVIATION, Prior, is_deviation
 
 #: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
 _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
@@ -20,8 +23,12 @@ def check_parameters(estimator: Any) -> None:
     """Raise if a parameter has a value that is not allowed; criterion and search are checked where they are made."""
     choose("predictor", estimator.predictor, ("posterior", "svm"))
     freedom = estimator.freedom
-    if freedom != "auto" and not (_is(freedom, Real) and freedom >= 0):
-        raise InvalidInputError("freedom", freedom, '"auto" or a number that is not negative')
+    free = _is(freedom, Real) and (freedom == 0 or is_deviation(freedom))
+    if not (free or (isinstance(freedom, str) and freedom == "auto")):
+        raise InvalidInputError("freedom", freedom, f'"auto", 0 or a positive number {DEVIATION}')
+    if not isinstance(estimator.standardize, (bool, np.bool_)):
+        raise InvalidInputError("standardize", estimator.standardize, "True or False")
+    check_n_jobs(estimator.n_jobs)
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
         raise InvalidInputError("restarts", estimator.restarts, "0 or more searches from random starts")
     budget = estimator.max_evaluations

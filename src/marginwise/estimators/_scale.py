@@ -95,7 +95,7 @@ def check_scale(rank: Any, subset: Any) -> None:
     """Raise if one of TunedSVC's parameters has a value that is not allowed."""
     for name, value, unit in (("rank", rank, "inducing inputs"), ("subset", subset, "rows")):
         whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-        if value is not None and value != "auto" and not whole:
+        if not (value is None or whole or (isinstance(value, str) and value == "auto")):
             raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
 
 

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.errors import InvalidInputError
-
-#: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
-_FAR = 1e100
+from marginwise.problem import FAR, require_near
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +40,10 @@ class Scaling:
     @classmethod
     def none(cls, X: Array) -> Scaling:
         """Return the scaling that changes nothing, for inputs whose squares are finite."""
-        largest = float(np.abs(X).max())
-        if largest > _FAR:
-            raise InvalidInputError("X", f"numbers up to {largest:.0e}", f"at most {_FAR:g}, or standardize=True")
+        require_near(X, instead="or take standardize=True")
         return cls(np.ones(X.shape[1]), np.zeros(X.shape[1]), np.ones(X.shape[1]))
 
     def __call__(self, X: Array) -> Array:
         """Return the scaled inputs; those too far from all training rows for squares to be finite come nearer."""
         with np.errstate(over="ignore"):
-            return np.clip((X / self.unit - self.centre) / self.spread, -_FAR, _FAR)
+            return np.clip((X / self.unit - self.centre) / self.spread, -FAR, FAR)

@@ -21,7 +21,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
-from marginwise.problem import Problem
+from marginwise.problem import FAR, Problem, require_near
 from marginwise.svm import solve_problem
 
 #: Rows predicted at a time.
@@ -116,6 +116,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         self._encoding = Encoding.learnt(table.X, table.weights, self._schema.n_categories, standardize=False)
         self.hyperparameters_ = self._model(self._encoding.columns)
         inputs = self._encoding(table.X)
+        require_near(inputs, instead="scale the inputs, as sklearn.preprocessing.StandardScaler does")
         self.classes_ = table.classes
         if len(table.classes) == 2:
             self._fit_two(Problem(inputs, np.where(table.codes == 1, 1.0, -1.0), table.weights), slack)
@@ -132,6 +133,10 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         self.solutions_ = [solution]
         self.support_ = solution.support
         self.dual_coef_ = (problem.y * solution.alpha)[None, self.support_]
+
+    @property
+    def _n_inputs(self) -> int:
+        return int(self.support_vectors_.shape[1])
 
     def _model(self, columns: Sequence[int] | None = None) -> Model:
         """Return the model; ``columns`` are those of the inputs, where these are more."""
@@ -153,7 +158,8 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         for start in range(0, len(cells), _BLOCK):
             rows = slice(start, start + _BLOCK)
             filled, owners = self._encoding.filled(cells[rows])
-            values = self._latent(self._encoding(filled))
+            inputs = np.clip(self._encoding(filled), -FAR, FAR)  # farther is as far from all rows
+            values = self._latent(inputs)
             latent[rows] = values if owners is None else averaged(values, owners)
         return latent[:, 0] if len(self.classes_) == 2 else latent
 

@@ -274,6 +274,10 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             state["_encoding"] = Encoding.plain(state.pop("_scaling"))
         super().__setstate__(state)
 
+    @property
+    def _n_inputs(self) -> int:
+        return len(self._scaling.unit)
+
     def _describe(self, codes: Indices, weights: Array) -> None:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters

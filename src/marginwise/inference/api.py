@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from marginwise.covariance import Sites
-from marginwise.errors import InvalidInputError, choose
+from marginwise.errors import InvalidInputError, NotConvergedError, choose
 from marginwise.hyperparameters import as_model
 from marginwise.inference.contract import Posterior
 from marginwise.inference.ep.gradient import evidence_gradient
@@ -22,6 +24,7 @@ from marginwise.kernels import Kernel
 from marginwise.likelihoods import SLACKS, Likelihood, Slack, as_likelihood
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem
+from marginwise.status import Status
 
 
 def posterior(
@@ -77,6 +80,16 @@ def posterior(
     if likelihood != "slack":
         chosen = as_likelihood(f"normalised-{chosen.name}" if likelihood == "normalised" else likelihood)
     choose("method", method, METHODS)
+    with np.errstate(all="ignore"):  # what comes of it is looked at
+        try:
+            return _finite(_by_method(problem, model, chosen, method, options))
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            raise NotConvergedError(
+                f"there is no posterior by the method {method!r} at {model}: {type(error).__name__}, {error}"
+            ) from error
+
+
+def _by_method(problem: Problem, model: Model, chosen: Likelihood, method: str, options: dict[str, Any]) -> Posterior:
     if method in _BY_SITES:
         return site_posterior(problem, model, chosen, method, **options)
     if not isinstance(chosen, Slack):
@@ -84,6 +97,14 @@ def posterior(
     if "start" in options:
         options["start"] = _sites(options["start"], problem)
     return _OTHERS[method](problem, model, chosen, **options)
+
+
+def _finite(result: Posterior) -> Posterior:
+    """Return a posterior; one with numbers that are not finite has a status that says so."""
+    numbers = (result.latent_mean, result.latent_variance, result.log_evidence, result.gradient)
+    if result.status.ok and not all(np.isfinite(part).all() for part in numbers if part is not None):
+        return replace(result, status=Status(False, "some of its numbers are not finite"))
+    return result
 
 
 def site_posterior(

@@ -22,6 +22,9 @@ Normal = tuple[float, float]
 #: The number of the column that each input belongs to.
 Ties = tuple[int, ...]
 
+#: Hyperparameters are from 1/this to this: products of several are finite, and inputs in units of length scales, too.
+LARGEST = 1e50
+
 #: Rows of a diagonal that are contracted at a time where a kernel has no quicker way.
 _DIAGONAL_BLOCK = 64
 
@@ -266,6 +269,8 @@ def positive(name: str, value: object) -> float:
         number = math.nan
     if not (math.isfinite(number) and number > 0):
         raise InvalidInputError(name, value, "a positive finite number")
+    if not 1.0 / LARGEST <= number <= LARGEST:
+        raise InvalidInputError(name, value, f"a number from {1.0 / LARGEST:g} to {LARGEST:g}")
     return number
 
 
@@ -314,7 +319,7 @@ def checked_ties(columns: object) -> Ties | None:
 
 
 def _all_positive(values: object) -> bool:
-    """Return whether this is an array of positive finite numbers."""
+    """Return whether this is an array of numbers that hyperparameters can be."""
     if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1 or values.size == 0:
         return False
-    return bool((values > 0).all() and np.isfinite(values).all())
+    return bool(((values >= 1.0 / LARGEST) & (values <= LARGEST)).all())

@@ -41,7 +41,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_evaluations", "max_seconds"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
                 raise InvalidInputError(name, value, "a positive number, or None for no limit")
 
     def reached(self, evaluations: int, seconds: float) -> Status | None:

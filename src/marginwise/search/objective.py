@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.contract import Criterion, attempt
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -28,13 +28,9 @@ class Objective:
     def evaluate(self, position: Array, state: Any = None, *, with_gradient: bool = True) -> tuple[Point, Any]:
         """Return the point at ``position`` and what the next evaluation near by can be started from."""
         hyperparameters = self.space.at(position)
-        try:
-            evaluation = self.criterion.evaluate(self.problem, hyperparameters, state, with_gradient=with_gradient)
-        except (ArithmeticError, np.linalg.LinAlgError) as error:
-            return self._failed(position, f"{type(error).__name__}: {error}"), None
-        failure = _failure(evaluation)
-        if failure:
-            return self._failed(position, failure), None
+        evaluation = attempt(self.criterion, self.problem, hyperparameters, state, with_gradient=with_gradient)
+        if not evaluation.status.ok:
+            return Point(position, np.nan, np.nan, status=Status(False, evaluation.status.message)), None
         sign = self.criterion.sign
         log_prior, log_prior_gradient = self._prior(hyperparameters)
         gradient, noise = evaluation.gradient, evaluation.info.get("gradient_se")
@@ -53,20 +49,3 @@ class Objective:
         value, gradient = self.prior.log_density(hyperparameters, self.problem.X.shape[1])
         n = self.problem.weights.sum()
         return float(value / n), gradient / n
-
-    def _failed(self, position: Array, reason: str) -> Point:
-        return Point(position, np.nan, np.nan, status=Status(False, reason))
-
-
-def _failure(evaluation: Evaluation) -> str:
-    """Return why an evaluation is of no use, or an empty string.
-
-    A value of NaN alone is no failure: some criteria have nothing but a gradient.
-    """
-    if not evaluation.status.ok:
-        return evaluation.status.message
-    if evaluation.gradient is not None and not np.isfinite(evaluation.gradient).all():
-        return "the gradient is not finite"
-    if np.isinf(evaluation.value) or (np.isnan(evaluation.value) and evaluation.gradient is None):
-        return f"the value is {evaluation.value}"
-    return ""

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 from joblib import effective_n_jobs
 
 from marginwise._runtime.interrupts import hold_interrupts
-from marginwise._runtime.processes import process_pool, start_deaf
+from marginwise._runtime.processes import check_n_jobs, process_pool, start_deaf
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 
 BACKENDS = ("loky", "dask")
@@ -49,8 +49,7 @@ def _make(backend: str, n_jobs: int, scheduler: str | None) -> Workers:
         return _Dask(scheduler)
     if scheduler is not None:
         raise InvalidInputError("scheduler", scheduler, "None, unless backend is 'dask'")
-    if n_jobs == 0:
-        raise InvalidInputError("n_jobs", n_jobs, "a number of processes, or -1 for one on each core")
+    check_n_jobs(n_jobs)
     count = effective_n_jobs(n_jobs)
     return _Here() if count == 1 else _Processes(count)
 

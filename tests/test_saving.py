@@ -31,7 +31,10 @@ from marginwise.search import SEARCHES
 STORED = Path(__file__).parent / "stored"
 PROBLEM = zoo.blobs(24, 2)
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,10 @@ from sklearn.datasets import load_iris
 from marginwise import TunedSVC
 from marginwise.cli.fit_report import HeldOutRows
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

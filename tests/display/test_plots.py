@@ -24,7 +24,10 @@ from marginwise.search import Trace
 mpl.use("agg")
 PROBLEM = zoo.blobs(60, 2, shift=0.7)
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

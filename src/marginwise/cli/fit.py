@@ -13,7 +13,7 @@ from pathlib import Path
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import printable, warn
-from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError
+from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError, TableWarning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, progress_default(show):
         warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("ignore", TableWarning)  # guards say the same with names
         model.fit(table.X, table.y)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
     if arguments.class_weight is None:  # where classes count the same, the commonest is no measure

@@ -75,7 +75,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     if scipy.sparse.issparse(X):
         _check_size(X)
     numbers = validate_data(
-        estimator, X, reset=reset, dtype=np.float64, accept_sparse=True, ensure_all_finite="allow-nan"
+        estimator, X, reset=reset, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan"
     )
     return numbers.toarray() if scipy.sparse.issparse(numbers) else numbers
 

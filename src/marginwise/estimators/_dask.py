@@ -65,6 +65,7 @@ def dask_encoding(table: ClassificationTable, schema: Schema, standardize: bool)
     moments = scaling.unit * scaling.centre, scaling.unit * scaling.spread
     if not standardize:
         scaling = Scaling.none(np.zeros((1, table.X.shape[1])))
+    scaling.spread[known == 0.0] = np.inf
     shares = [np.empty(0)] * len(n_values)
     if any(n_values):
         counts = blocks.total(_counts, n_values, columns=[weights])
@@ -90,18 +91,18 @@ def _schema(X: Any, few: Any, categorical_features: Any) -> Schema:
     if not hasattr(X, "columns"):
         chosen = chosen_columns(categorical_features, X.shape[1])
         columns = [Cells(NUMBER, np.zeros(1))] * X.shape[1]
-        for j in np.flatnonzero([False] * X.shape[1] if chosen is None else chosen):
-            columns[j] = Cells(NUMBER, np.unique(X[:, j].astype(np.float64).compute()))
-        return Schema.of([(f"column {j}", cells) for j, cells in enumerate(columns)], categorical_features)[0]
+        for place in np.flatnonzero([False] * X.shape[1] if chosen is None else chosen):
+            columns[place] = Cells(NUMBER, np.unique(X[:, place].astype(np.float64).compute()))
+        return Schema.of([(f"column {j}", cells) for j, cells in enumerate(columns)], categorical_features)
     chosen = chosen_columns(categorical_features, len(X.columns), X.columns)
-    table = []
+    table: list[tuple[str, Cells]] = []
     for j, name in enumerate(X.columns):
         series = few.iloc[:, j]
         told = series.dtype.kind != "O" or getattr(series.dtype, "ordered", False)
         if not told or (chosen is not None and chosen[j]):
             series = X[name].drop_duplicates().compute()
         table += columns_of(series.to_frame())
-    return Schema.of(table, categorical_features, X.columns)[0]
+    return Schema.of(table, categorical_features, X.columns)
 
 
 def _read(schema: Schema, block: Any) -> Array:

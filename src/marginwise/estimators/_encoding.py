@@ -71,6 +71,7 @@ class Encoding:
         mean, deviation = scaling.unit * scaling.centre, scaling.unit * scaling.spread
         if not standardize:
             scaling = Scaling.none(np.where(known & (np.array(n_values) == 0), cells, 0.0))
+        scaling.spread[~known.any(axis=0)] = np.inf  # what training never saw says nothing
         shares = [
             _shares(column, weights, n) if n > 0 else np.empty(0) for column, n in zip(cells.T, n_values, strict=True)
         ]

@@ -36,7 +36,7 @@ class TableMixin:
     def _learn(self, X: Any) -> Array:
         """Return the cells of a training table, and keep its schema."""
         table = _validated(self, X, reset=True)
-        if _is_of_numbers(table) and _goes_by_kind(self.categorical_features):
+        if _is_of_numbers(table) and _goes_by_kind(self.categorical_features) and not np.isnan(table).all(axis=0).any():
             self._schema = Schema.numeric(table.shape[1])
             return table
         self._schema, cells = Schema.learnt(table, self.categorical_features)

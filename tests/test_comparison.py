@@ -81,11 +81,16 @@ def test_a_failure_is_data() -> None:
 
 
 def test_every_peer_learns_and_gives_probabilities() -> None:
-    for name, model in contestants([], peer_names(), seed=0).items():
-        fitted = model.fit(X, Y)
-        assert (fitted.predict(X) == Y).mean() > 0.7, name
-        np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+    mixed = np.empty((60, 4), dtype=object)
+    mixed[:, :3], mixed[:, 3] = X, np.where(np.arange(60) % 7 == 0, None, np.where(X[:, 1] > 0, "u", "v"))
+    mixed[::9, 1] = np.nan
+    for table, words in ((X, [False] * 3), (mixed, [False, False, False, True])):
+        for name, model in contestants([], peer_names(), seed=0, words=np.array(words)).items():
+            fitted = model.fit(table[:50], Y[:50])
+            assert (fitted.predict(table) == Y).mean() > 0.7, name
+            np.testing.assert_allclose(fitted.predict_proba(table).sum(axis=1), 1.0)
+    none = np.zeros(3, dtype=bool)
     with pytest.raises(InvalidInputError, match="peers"):
-        contestants([], ["magic"], seed=0)
+        contestants([], ["magic"], seed=0, words=none)
     with pytest.raises(InvalidInputError, match="criterion"):
-        contestants(["magic"], [], seed=0)
+        contestants(["magic"], [], seed=0, words=none)

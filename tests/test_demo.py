@@ -9,7 +9,10 @@ import pytest
 
 from marginwise import demo
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 def test_prints_the_comparison_and_writes_pictures(tmp_path, monkeypatch, capsys):

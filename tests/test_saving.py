@@ -33,7 +33,10 @@ from peak_memory import peak_memory
 STORED = Path(__file__).parent / "stored"
 PROBLEM = zoo.blobs(24, 2)
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,13 @@ import numpy.typing as npt
 from joblib import delayed
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from marginwise._arrays import Array, Indices, Mask
@@ -60,14 +62,45 @@ class GridSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.calibrated_.predict_proba(X)
 
 
-_PEERS: dict[str, Callable[[int], Any]] = {
-    "grid-svc": lambda seed: make_pipeline(StandardScaler(), GridSVC()),
-    "logistic": lambda seed: make_pipeline(
-        StandardScaler(),
+def _numbers(words: Mask) -> Any:
+    """Return what makes standardised numbers of a table: one-hot columns for words, a gap the mean and an indicator."""
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_column_transformer(
+        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), np.flatnonzero(~words)),
+        (make_pipeline(_gaps_as_word(), one_hot, StandardScaler()), np.flatnonzero(words)),
+    )
+
+
+def _gaps_as_word() -> SimpleImputer:
+    return SimpleImputer(missing_values=None, strategy="constant", fill_value="")
+
+
+def _codes(words: Mask, seed: int) -> Any:
+    """Return boosting with categories of its own, which must be codes; gaps are left to it."""
+    coded = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan)
+    columns = make_column_transformer(
+        (coded, np.flatnonzero(words)), ("passthrough", np.flatnonzero(~words)), verbose_feature_names_out=False
+    )
+    first = np.arange(len(words)) < words.sum()
+    return make_pipeline(
+        columns,
+        FunctionTransformer(_as_floats),
+        HistGradientBoostingClassifier(categorical_features=first, random_state=seed),
+    )
+
+
+def _as_floats(X: Any) -> Array:
+    return np.asarray(X, dtype=float)
+
+
+_PEERS: dict[str, Callable[[int, Mask], Any]] = {
+    "grid-svc": lambda seed, words: make_pipeline(_numbers(words), GridSVC()),
+    "logistic": lambda seed, words: make_pipeline(
+        _numbers(words),
         GridSearchCV(LogisticRegression(max_iter=2000), {"C": 10.0 ** np.arange(-4, 5)}, scoring="neg_log_loss", cv=5),
     ),
-    "forest": lambda seed: RandomForestClassifier(500, random_state=seed),
-    "boosting": lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    "forest": lambda seed, words: make_pipeline(_numbers(words), RandomForestClassifier(500, random_state=seed)),
+    "boosting": lambda seed, words: _codes(words, seed),
 }
 
 
@@ -76,14 +109,14 @@ def peer_names() -> tuple[str, ...]:
     return tuple(_PEERS)
 
 
-def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int) -> dict[str, Any]:
-    """Return estimators by name: TunedSVC with each criterion, and these peers."""
+def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words: Mask) -> dict[str, Any]:
+    """Return estimators by name: TunedSVC with each criterion, and these peers; ``words`` are the columns of words."""
     for name in criteria:
         as_criterion(name)
     for name in peers:
         choose("peers", name, _PEERS)
     tuned = {f"TunedSVC {name}": TunedSVC(criterion=name, random_state=seed) for name in criteria}
-    return tuned | {name: _PEERS[name](seed) for name in peers}
+    return tuned | {name: _PEERS[name](seed, words) for name in peers}
 
 
 def splits(y: npt.NDArray[Any], *, folds: int, test_fraction: float | None, seed: int) -> list[tuple[Rows, Rows]]:
@@ -138,7 +171,7 @@ class Score:
 
 
 def run_parts(
-    X: Array,
+    X: npt.NDArray[Any],
     y: npt.NDArray[Any],
     methods: Mapping[str, Any],
     rows: Sequence[tuple[Rows, Rows]],
@@ -197,7 +230,9 @@ def calibration_error(confidence: Array, right: Mask, bins: int = 10) -> float:
     return float(sum(len(part) * abs(right[part].mean() - confidence[part].mean()) for part in parts) / len(order))
 
 
-def _part(name: str, number: int, method: Any, X: Array, y: npt.NDArray[Any], train: Rows, test: Rows) -> SplitScore:
+def _part(
+    name: str, number: int, method: Any, X: npt.NDArray[Any], y: npt.NDArray[Any], train: Rows, test: Rows
+) -> SplitScore:
     start = time.perf_counter()
     nothing = np.empty(0)
     try:

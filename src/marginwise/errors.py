@@ -32,6 +32,10 @@ class ConvergenceWarning(UserWarning):
     """A numerical method ended with a result that is less exact than asked for."""
 
 
+class TableWarning(UserWarning):
+    """A table was not taken quite as it stands, or a model learnt nothing from it."""
+
+
 def choose(argument: str, value: object, options: Iterable[str]) -> str:
     """Return ``value`` if it is one of ``options``; otherwise say which ones there are."""
     names = sorted(options)

@@ -22,7 +22,7 @@ def table(tmp_path: Path) -> Path:
 def test_table_on_the_terminal_and_page(run, table: Path, tmp_path: Path) -> None:
     code, out, err = run("compare", table, "-t", "ill", "--folds", 2, *QUICK, "--report", tmp_path / "r.html")
     assert (code, err) == (0, "")
-    assert out.startswith("t.csv: 40 rows, 4 inputs, target ill; 2 folds\n")
+    assert out.startswith("t.csv: 40 rows, 3 inputs, target ill; 2 folds\n")
     names = [line.split("  ")[0] for line in out.splitlines()[3:5]]
     assert sorted(names) == ["TunedSVC laplace-evidence", "boosting"]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

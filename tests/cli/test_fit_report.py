@@ -15,7 +15,10 @@ from marginwise.cli.held_out import HeldOutRows
 from marginwise.cli.summary import FitSummary, _separations
 from marginwise.display import Page, figure_style
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -77,6 +77,27 @@ def test_data_frames(in_memory: TunedSVC) -> None:
     np.testing.assert_allclose(model.hyperparameters_.to_vector(), in_memory.hyperparameters_.to_vector(), atol=1e-6)
 
 
+def test_words_and_gaps_are_as_in_memory() -> None:
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(TABLE.X, columns=["height", "width"])
+    frame["width"] = frame["width"].where(rng.random(600) > 0.2)
+    frame["place"] = np.where(rng.random(600) < 0.1, None, rng.choice(["u", "v", "w"], 600))
+    frame["rank"] = pd.Categorical(rng.choice(["low", "high"], 600), ["low", "high"], ordered=True)
+    here = TunedSVC(0, rank=20, subset=200, random_state=0).fit(frame, TABLE.y)
+    table = dd.from_pandas(frame, npartitions=4)
+    there = TunedSVC(0, rank=20, subset=200, random_state=0).fit(table, TABLE.y)
+    assert there._schema == here._schema
+    np.testing.assert_allclose(there.hyperparameters_.to_vector(), here.hyperparameters_.to_vector(), atol=1e-6)
+    np.testing.assert_allclose(there.predict_proba(table), here.predict_proba(frame), atol=1e-6)
+    codes = np.column_stack([TABLE.X, rng.integers(0, 3, 600)])
+    models = [
+        TunedSVC(0, rank=20, subset=200, random_state=0, categorical_features=[2]).fit(X, TABLE.y)
+        for X in (codes, chunked(codes))
+    ]
+    np.testing.assert_allclose(models[1].predict_proba(codes), models[0].predict_proba(codes), atol=1e-6)
+
+
 def test_weights_and_rows_of_weight_zero() -> None:
     weights = np.where(np.arange(600) < 300, 2.0, 0.0)
     here = TunedSVC(0, rank=15, subset=100, random_state=1).fit(TABLE.X, TABLE.y, weights)
@@ -101,8 +122,8 @@ def test_what_is_wrong_is_said() -> None:
     with pytest.raises(InvalidInputError, match="one label a row"):
         MODEL.fit(chunked(TABLE.X), TABLE.y[:-1])
     broken = TABLE.X.copy()
-    broken[300, 1] = np.nan
-    with pytest.raises(InvalidInputError, match="column 1"):
+    broken[300, 1] = np.inf
+    with pytest.raises(InvalidInputError, match="column 1 is 'infinity'"):
         MODEL.fit(chunked(broken), TABLE.y)
 
 

@@ -23,7 +23,7 @@ def second(tmp_path: Path, text: str, name: str = "second.csv") -> Path:
 
 def test_columns_are_found_by_name(tmp_path: Path, schema: Schema) -> None:
     inputs = load_inputs(second(tmp_path, "colour,note,age\nred,?,7\n"), schema)
-    assert inputs.X.tolist() == [[7, 0, 1]]
+    assert inputs.X.tolist() == [[7, "red"]]
     assert inputs.labels is None
     assert inputs.unused == ("note",)
 
@@ -45,9 +45,8 @@ def test_labels_are_there_if_none_is_missing(
             "all 2 columns that the model was trained on, but 'colour' is missing; it has 'age', 'color'",
         ),
         ("a,b\n1,red\n", "'age', 'colour' are missing"),
-        ("age,colour\n1,green\n", "no other categories in column 'colour' than 'blue', 'red'; others are in row 2"),
         ("age,colour\nold,red\n5,red\n", "numbers, as in training, but words are in row 2 column 'age'"),
-        ("age,colour\n1,\n", "row 2 column 'colour'"),
+        ("age,colour\n2024-05-31,red\n", "numbers in column 'age', as in training, but it has dates"),
         ("", "it is empty"),
         ("1 1:2\n", "in LIBSVM format, which has no names"),
     ],
@@ -60,6 +59,14 @@ def test_what_does_not_fit(tmp_path: Path, schema: Schema, text: str, part: str)
     assert str(file) in str(caught.value)
 
 
+def test_words_that_training_had_not_are_told(tmp_path: Path, schema: Schema) -> None:
+    inputs = load_inputs(second(tmp_path, "age,colour\n1,green\n2,7\n,red\n"), schema)
+    assert inputs.unseen == {"colour": ("7", "green")}
+    assert inputs.X[:2].tolist() == [[1, "green"], [2, "7"]]
+    with pytest.raises(InvalidInputError, match="row 4 column 'age'"):
+        load_inputs(second(tmp_path, "age,colour\n1,green\n2,7\n,red\n"), schema, missing="refuse")
+
+
 @pytest.mark.parametrize(("text", "first"), [("1 1:2 3:4\n-1 2:1\n", 1), ("1 0:2 2:4\n-1 1:1\n", 0)])
 def test_libsvm_files_have_the_inputs_of_the_first(tmp_path: Path, text: str, first: int) -> None:
     table = load_table(second(tmp_path, text, "t.svm"))
@@ -69,5 +76,5 @@ def test_libsvm_files_have_the_inputs_of_the_first(tmp_path: Path, text: str, fi
     assert inputs.labels == ("1", "1")
     with pytest.raises(InvalidInputError, match=f"indices up to {first + 2}.* one of {first + 3}"):
         load_inputs(second(tmp_path, f"1 {first + 3}:5\n", "u.svm"), table.schema)
-    named = load_inputs(second(tmp_path, ",".join(table.columns) + "\n1,2,3\n"), table.schema)
+    named = load_inputs(second(tmp_path, ",".join(table.feature_names) + "\n1,2,3\n"), table.schema)
     assert named.X.tolist() == [[1, 2, 3]]

@@ -56,7 +56,7 @@ def test_row_names_and_categories_of_pandas(tmp_path: Path) -> None:
     frame = pandas.DataFrame({"a": pandas.Categorical(["u", "v"]), "y": [0.5, 1.0]}, index=["r1", "r2"])
     frame.to_parquet(tmp_path / "t.parquet")
     table = load_table(tmp_path / "t.parquet")
-    assert table.feature_names == ("a=u", "a=v")
+    assert table.feature_names == ("a",)
     assert table.y.tolist() == [0.5, 1.0]
 
 
@@ -64,7 +64,8 @@ def test_missing_values_are_located_by_row_number(tmp_path: Path) -> None:
     columns = {"a": [1, None, 3], "b": ["u", "v", None], "c": [0.5, 1.0, float("nan")], "y": [0, 1, 0]}
     parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
     with pytest.raises(InvalidInputError, match="row 2 column 'a', row 3 column 'b', row 3 column 'c';"):
-        load_table(tmp_path / "t.parquet")
+        load_table(tmp_path / "t.parquet", missing="refuse")
+    assert load_table(tmp_path / "t.parquet").X[2, 1] is None
 
 
 @pytest.mark.parametrize("columns", [{}, {"a": pyarrow.array([], "int64"), "y": pyarrow.array([], "int64")}])

@@ -24,7 +24,10 @@ from marginwise.search import Trace
 mpl.use("agg")
 PROBLEM = zoo.blobs(60, 2, shift=0.7)
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -224,6 +227,22 @@ def test_boundary_of_three_classes_in_a_plane_of_four_inputs():
             BoundaryDisplay.from_estimator(model, X, features=features)
     with pytest.raises(InvalidInputError, match="at least two columns"):
         BoundaryDisplay.from_estimator(model, X[:, :1])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_boundary_and_relevances_of_a_table_with_words_and_gaps(frame):
+    size = np.where(np.arange(60) % 9 == 0, np.nan, PROBLEM.X[:, 1])
+    words = np.where(np.arange(60) % 3 == 0, "u", "v")
+    table = frame({"width": PROBLEM.X[:, 0], "kind": words, "height": size})
+    model = TunedSVC(freedom=0, random_state=0).fit(table, PROBLEM.y)
+    display = BoundaryDisplay.from_estimator(model, table, PROBLEM.y, features=(0, 2), n_points=8)
+    place = frame({"width": [display.grid[0][3]], "kind": ["v"], "height": [display.grid[1][5]]})
+    np.testing.assert_allclose(display.probability[5, 3], model.predict_proba(place)[0])
+    with pytest.raises(InvalidInputError, match="columns of numbers, but 1 holds category"):
+        BoundaryDisplay.from_estimator(model, table, features=(0, 1))
+    relevances = RelevanceDisplay.from_estimator(model)
+    assert relevances.names == ["width", "kind", "height"]
+    np.testing.assert_allclose(relevances.importances, model.feature_importances_)
 
 
 def test_models_that_are_not_fitted_are_refused():

@@ -13,7 +13,10 @@ import zoo
 from marginwise import MarginSVC, TunedSVC, load_benchmark
 from marginwise.errors import InvalidInputError
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 
 @parametrize_with_checks([TunedSVC(max_evaluations=20, random_state=0)])

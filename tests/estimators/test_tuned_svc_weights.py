@@ -12,7 +12,10 @@ from sklearn.metrics import balanced_accuracy_score
 from marginwise import MarginSVC, TunedSVC
 from zoo import blobs
 
-pytestmark = pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
+]
 
 X, Y = make_classification(900, 6, n_informative=4, n_redundant=0, weights=[0.85], flip_y=0.04, random_state=3)
 TRAIN, NEW, NEW_Y = (X[:250], Y[:250]), X[250:], Y[250:]

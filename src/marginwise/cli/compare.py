@@ -47,16 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     table = read_table(arguments)
 
+    import numpy as np
+
     from marginwise.cli.guards import check_table
     from marginwise.comparison import contestants, run_parts, scores, splits
     from marginwise.search.progress import counter
 
     warn(check_table(table))
-    methods = contestants(arguments.criteria, arguments.peers, arguments.seed)
+    words = np.isin(table.feature_names, list(table.categories))
+    methods = contestants(arguments.criteria, arguments.peers, arguments.seed, words)
     rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
     parts = []
     with counter(False if arguments.quiet else None, "fits", len(methods) * len(rows)) as count:
-        for part in run_parts(table.X, table.y, methods, rows, arguments.jobs):
+        for part in run_parts(_with_days(table), table.y, methods, rows, arguments.jobs):
             parts.append(part)
             count(1)
     ranked = scores(parts)
@@ -81,6 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
         text = f"{title}; {how}\n\n{aligned([_HEADER, *map(_row, ranked)], '<>>>>>')}\n{_NOTE}\n"
         tell(text)
     return 0 if any(not s.failure for s in ranked) else 1
+
+
+def _with_days(table: Any) -> Any:
+    """Return the inputs with dates as days, because other classifiers take none."""
+    from marginwise.tables.reading import of_objects
+
+    X = table.X.copy()
+    for j, name in enumerate(table.feature_names):
+        if name in table.dates:
+            X[:, j] = of_objects(X[:, j], name).values
+    return X
 
 
 _HEADER = ["", "error", "log-loss", "behind the best", "calibration error", "seconds"]

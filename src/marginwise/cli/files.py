@@ -21,6 +21,12 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> Non
         parser.add_argument(
             "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
         )
+    parser.add_argument(
+        "--missing",
+        choices=("keep", "refuse"),
+        default="keep",
+        help="refuse: a cell that is missing is an error (default: %(default)s, the model takes it as such)",
+    )
     dialect = parser.add_argument_group("CSV files (default: recognised where that is safe)")
     dialect.add_argument("--header", choices=_YES_OR_NO, help="whether the first row holds the names of the columns")
     dialect.add_argument("--delimiter", metavar="CHARACTER", help="what parts the cells")
@@ -46,9 +52,9 @@ def read_table(arguments: argparse.Namespace) -> Any:
 
 
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what the arguments say of how a CSV file is written."""
+    """Return what the arguments say of how a table is to be read."""
     said = {name: getattr(arguments, name) for name in ("delimiter", "decimal", "encoding")}
-    return {**said, "header": _YES_OR_NO.get(arguments.header)}
+    return {**said, "header": _YES_OR_NO.get(arguments.header), "missing": arguments.missing}
 
 
 def table_path(arguments: argparse.Namespace) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import tell, warn
-from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError
+from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError, TableWarning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
+        warnings.simplefilter("ignore", TableWarning)  # guards say the same with names
         model.fit(table.X, table.y)
     seconds = time.perf_counter() - start
     if model_path is not None:  # before anything else: whatever happens now, the fit is kept

@@ -22,9 +22,6 @@ _MOST_DATES = 12
 #: Different words beyond which a column that has them in more than half of its rows names the rows.
 _MOST_NAMES = 10
 
-#: Inputs that words may become before it is worth a warning.
-_MOST_WORD_INPUTS = 100
-
 #: Rows from which on rising whole numbers are no accident.
 _FEWEST_RISING = 8
 
@@ -38,7 +35,7 @@ def check_table(table: Table) -> list[str]:
     """Return warnings about a table; what makes it useless is an error."""
     _require_classes(table)
     _require_shared_words(table)
-    return [*_rare_classes(table), *_many_numbers(table), *_many_words(table), *_row_numbers(table)]
+    return [*_rare_classes(table), *_many_numbers(table), *_dates(table), *_row_numbers(table)]
 
 
 def check_error(error: float, table: Table) -> list[str]:
@@ -109,17 +106,18 @@ def _many_numbers(table: Table) -> Iterator[str]:
         )
 
 
-def _many_words(table: Table) -> Iterator[str]:
-    widths = {name: len(levels) for name, levels in table.categories.items()}
-    total = sum(widths.values())
-    if total > _MOST_WORD_INPUTS:
-        largest = sorted(widths.items(), key=lambda item: -item[1])
-        shown = some(f"{name!r} ({width})" for name, width in largest)
-        yield f"words become {total} of the {table.X.shape[1]} inputs, by column: {shown}; --drop what does not matter"
+def _dates(table: Table) -> Iterator[str]:
+    if table.dates:
+        yield (
+            f"{some(map(repr, table.dates))} {'holds' if len(table.dates) == 1 else 'hold'} dates, taken as numbers of "
+            "days: a weekday or season is not seen unless it is a column, too"
+        )
 
 
 def _row_numbers(table: Table) -> Iterator[str]:
-    names = [name for name, column in zip(table.feature_names, table.X.T, strict=True) if _rises(column)]
+    columns = zip(table.feature_names, table.X.T, strict=True)
+    words = {*table.categories, *table.dates}
+    names = [name for name, column in columns if name not in words and _rises(column.astype(float))]
     if names and len(table.X) >= _FEWEST_RISING:
         yield (
             f"{some(map(repr, names))} {'rises' if len(names) == 1 else 'rise'} from row to row, like a row number: "

@@ -55,11 +55,11 @@ class HeldOutRows:
     weights: Array
 
     @classmethod
-    def of(cls, model: TunedSVC, X: Array, y: npt.NDArray[Any]) -> HeldOutRows:
+    def of(cls, model: TunedSVC, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> HeldOutRows:
         """Return those of a model that was fitted to this table; repeated rows are one example."""
         codes = np.searchsorted(model.classes_, y)
         once = np.ones(len(y))
-        rows = ClassificationTable(X, codes, once, model.classes_, once).merged()  # as fit does
+        rows = ClassificationTable(model._cells(X), codes, once, model.classes_, once).merged()  # as fit does
         return cls(model._held_out(), rows.codes, rows.weights)
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 from marginwise.datasets import Schema
 from marginwise.errors import ModelFileError
 from marginwise.saving import load_model, save_model
+from marginwise.tables.reading import CATEGORY, DATE
 
 
 def write_model(model: Any, schema: Schema, path: Path) -> None:
@@ -17,6 +18,7 @@ def write_model(model: Any, schema: Schema, path: Path) -> None:
         "columns": list(schema.columns),
         "categories": {name: list(levels) for name, levels in schema.categories.items()},
         "target": schema.target,
+        "dates": list(schema.dates),
     }
     save_model(model, path)
 
@@ -33,8 +35,23 @@ def read_model(path: Path) -> tuple[Any, Schema]:
     if described is None:
         names = getattr(model, "feature_names_in_", None)
         numbered = [f"x{a}" for a in range(1, model.n_features_in_ + 1)]
-        return model, Schema(tuple(numbered if names is None else map(str, names)), {}, "")
-    if not isinstance(described, Mapping) or set(described) != {"columns", "categories", "target"}:
+        columns = tuple(numbered if names is None else map(str, names))
+        return model, Schema(columns, _words_of(model, columns), "", _of_kind(model, columns, DATE))
+    if not isinstance(described, Mapping) or not {"columns", "categories", "target"} <= set(described):
         raise ModelFileError(f"{path} does not say which columns its model expects")
+    if len(described["columns"]) != model.n_features_in_:
+        raise ModelFileError(f"{path} is of a time when words were encoded before the fit; fit the model again")
     categories = {name: tuple(levels) for name, levels in described["categories"].items()}
-    return model, Schema(tuple(described["columns"]), categories, described["target"])
+    dates = tuple(described.get("dates", ()))
+    return model, Schema(tuple(described["columns"]), categories, described["target"], dates)
+
+
+def _words_of(model: Any, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the categories of a model's columns of words."""
+    columns = dict(zip(names, getattr(model, "_schema", Schema((), {}, "")).columns, strict=False))
+    return {name: columns[name].categories for name in _of_kind(model, names, CATEGORY)}
+
+
+def _of_kind(model: Any, names: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    columns = getattr(model, "_schema", Schema((), {}, "")).columns
+    return tuple(name for name, column in zip(names, columns, strict=False) if column.kind == kind)

@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from marginwise.cli.model_file import read_model
     from marginwise.datasets import load_inputs
+    from marginwise.datasets.reading import some
 
     model, schema = read_model(Path(arguments.model))
     inputs = load_inputs(table_path(arguments), schema, keep=arguments.keep, **dialect(arguments))
@@ -57,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         if left := [name for name in inputs.unused if name not in kept]:
             remark(f"columns that the model does not use: {', '.join(left)}\n")
+        for name, words in inputs.unseen.items():
+            remark(f"{name!r} has words that training had not, each a category of its own: {some(words)}\n")
         if error is not None:
             remark(
                 f"the table has {schema.target!r}, too: error {percent(error)} of {len(predictions)} rows, "

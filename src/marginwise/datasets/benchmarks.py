@@ -196,13 +196,13 @@ def _plain(table: Table) -> _Complete | None:
 
 def _crabs(table: Table) -> _Complete | None:
     column = {name: table.X[:, a] for a, name in enumerate(table.feature_names)}
-    if set(table.y.tolist()) != {"M", "F"} or not {*_CRAB_INPUTS, "sp=B", "sp=O"} <= set(column):
+    if set(table.y.tolist()) != {"M", "F"} or not {*_CRAB_INPUTS, "sp"} <= set(column):
         return None
-    male, blue = table.y == "M", column["sp=B"] > 0
+    male, blue = table.y == "M", column["sp"] == "B"
     groups = 2 * male.astype(int) + blue
     if np.bincount(groups).tolist() != [50] * 4:
         return None
-    inputs = np.column_stack([column[name] for name in _CRAB_INPUTS])
+    inputs = np.column_stack([column[name] for name in _CRAB_INPUTS]).astype(float)
     return _Complete(inputs, np.where(male, 1.0, -1.0), _CRAB_INPUTS, groups)
 
 

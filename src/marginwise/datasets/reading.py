@@ -59,11 +59,11 @@ class Grid:
         return column if isinstance(column, tuple) else tuple("" if x != x else str(x) for x in column.tolist())
 
     def numbers(self, j: int) -> Array | None:
-        """Return a column as numbers, or None if some cell holds something else."""
+        """Return a column as numbers, NaN where they are missing, or None if some cell holds something else."""
         column = self.columns[j]
         if isinstance(column, np.ndarray):
             return column.astype(float)
-        values = [number(cell, self.decimal) for cell in column]
+        values = [np.nan if is_missing(cell) else number(cell, self.decimal) for cell in column]
         return None if any(value is None for value in values) else np.array(values, dtype=float)
 
     def labels(self, j: int) -> tuple[str, ...]:
@@ -74,8 +74,9 @@ class Grid:
         return tuple(cell.replace(self.decimal, ".") for cell in cells)
 
     def words_among_numbers(self, j: int) -> list[tuple[int, int]]:
-        """Return the cells of a column that hold no number."""
-        return [(i, j) for i, cell in enumerate(self.words(j)) if number(cell, self.decimal) is None]
+        """Return the cells of a column that hold something else than a number."""
+        cells = enumerate(self.words(j))
+        return [(i, j) for i, cell in cells if not is_missing(cell) and number(cell, self.decimal) is None]
 
     def is_identifier(self, j: int) -> bool:
         """Return whether a column names the rows: words or whole numbers, all there and no two the same."""

@@ -1,11 +1,12 @@
-"""Tables of a user: CSV, Parquet or LIBSVM files as numbers, with words one-hot encoded."""
+"""Tables of a user: CSV, Parquet or LIBSVM files as numbers, words and dates."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,11 @@ import numpy.typing as npt
 from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise.datasets.dialect import Dialect, read_text
-from marginwise.datasets.encoding import as_labels, encode, require_no_missing
+from marginwise.datasets.encoding import Encoded, as_labels, encode, require_no_missing
 from marginwise.datasets.libsvm import is_libsvm, read_libsvm
 from marginwise.datasets.parquet import is_parquet, read_parquet
 from marginwise.datasets.reading import Grid, is_position, read_bytes, some, wrong_file
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, choose
 
 #: Name of the target of a LIBSVM file, which has no names.
 _LABEL = "label"
@@ -35,11 +36,14 @@ class Schema:
         The categories of each column of words.
     target : str
         Name of the column to predict.
+    dates : tuple of str
+        Names of the columns of dates.
     """
 
     columns: tuple[str, ...]
     categories: Mapping[str, tuple[str, ...]]
     target: str
+    dates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,32 +53,33 @@ class Table:
     Attributes
     ----------
     X : array of shape (n, d)
-        Inputs as numbers; a column of words is one column of 0 and 1 for each of its categories.
+        Inputs as numbers, NaN where cells are missing; objects where there are words or dates, None where a word is
+        missing.
     y : array of shape (n,)
         Labels as the file has them: integers, other numbers or words.
     feature_names : tuple of str
-        Names of the columns of ``X``; "colour=blue" for a category.
+        Names of the columns of ``X``.
     target_name : str
         Name of the column that ``y`` is from.
     categories : mapping of str to tuple of str
-        The categories of each column of words, in the order of the columns of ``X``.
-    columns : tuple of str
-        Names of the columns of the file that ``X`` is from.
+        The categories of each column of words.
+    dates : tuple of str
+        Names of the columns of dates.
     """
 
-    X: Array
+    X: npt.NDArray[Any]
     y: npt.NDArray[np.generic]
     feature_names: tuple[str, ...]
     target_name: str
     categories: Mapping[str, tuple[str, ...]]
-    columns: tuple[str, ...]
+    dates: tuple[str, ...] = ()
 
     __repr__ = summary
 
     @property
     def schema(self) -> Schema:
         """What :func:`load_inputs` needs to read a second table in the same way."""
-        return Schema(self.columns, self.categories, self.target_name)
+        return Schema(self.feature_names, self.categories, self.target_name, self.dates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,19 +89,22 @@ class Inputs:
     Attributes
     ----------
     X : array of shape (n, d)
-        Inputs as the model was trained on.
+        Inputs as those of a Table.
     labels : tuple of str, or None
         The column to predict as it is written, if the table has it and nothing in it is missing.
     unused : tuple of str
         Names of the columns that are neither.
     kept : mapping of str to tuple of str
         The columns to carry through to the predictions, as they are written.
+    unseen : mapping of str to tuple of str
+        Words that the first table had not, by column.
     """
 
-    X: Array
+    X: npt.NDArray[Any]
     labels: tuple[str, ...] | None
     unused: tuple[str, ...]
     kept: Mapping[str, tuple[str, ...]]
+    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     __repr__ = summary
 
@@ -107,6 +115,7 @@ def load_table(
     *,
     drop: Sequence[str | int] = (),
     categories: Mapping[str, Sequence[str]] | None = None,
+    missing: str = "keep",
     header: bool | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -114,10 +123,9 @@ def load_table(
 ) -> Table:
     """Read a table from a CSV, Parquet or LIBSVM file, plain or compressed with gzip.
 
-    Columns of numbers are inputs as they are, all others are one-hot encoded.
-    Missing values (an empty cell, NA, NaN, ?, null) are an error that says where they are. A LIBSVM file is
-    known by its suffix (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the
-    start of each line.
+    Columns hold numbers, dates (as 2024-05-31) or words.
+    Missing values are an empty cell, NA, NaN, ?, null; in the target they are an error. A LIBSVM file is known by its
+    suffix (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the start of each line.
 
     Parameters
     ----------
@@ -130,6 +138,8 @@ def load_table(
     categories : mapping of str to sequence of str, optional
         The categories of some columns, for example those of the table a model was trained on, or to have a
         column of codes read as categories. A value that is not among them is an error.
+    missing : {"keep", "refuse"}
+        Whether missing values of the inputs are kept, or are an error that says where they are.
     header : bool, optional
         Whether the first row of a CSV file holds the names; by default it does if it has the target's name, a
         word above numbers, or words only, or if its numbers are of another kind than those below. Where it may as
@@ -153,11 +163,12 @@ def load_table(
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "table.csv"
     >>> _ = file.write_text("age,colour,class\\n31,blue,yes\\n45,red,no\\n")
     >>> table = load_table(file)
-    >>> table.feature_names
-    ('age', 'colour=blue', 'colour=red')
+    >>> table.feature_names, table.categories
+    (('age', 'colour'), {'colour': ('blue', 'red')})
     >>> table.X.tolist(), table.y.tolist()
-    ([[31.0, 1.0, 0.0], [45.0, 0.0, 1.0]], ['yes', 'no'])
+    ([[31.0, 'blue'], [45.0, 'red']], ['yes', 'no'])
     """
+    choose("missing", missing, ("keep", "refuse"))
     said = Dialect(encoding, delimiter, decimal, header)
     file = Path(path).expanduser()
     content = read_bytes(file)
@@ -166,7 +177,7 @@ def load_table(
             if value not in (None, (), [], {}):
                 raise _nameless(argument, value, file)
         X, y, names = read_libsvm(file, content)
-        return Table(X, _as_integers(y), names, _LABEL, {}, names)
+        return Table(X, _as_integers(y), names, _LABEL, {})
     grid = _grid(file, content, said, _names([target, *drop, *(categories or ())]))
     goal = grid.index("target", -1 if target is None else target)
     left_out = {goal, *(grid.index("drop", column) for column in drop)}
@@ -177,10 +188,10 @@ def load_table(
             f"at least one column beside the target {grid.names[goal]!r}; name the delimiter if it has more",
         )
     known = {grid.index("categories", name): values for name, values in (categories or {}).items()}
-    require_no_missing(grid, [*columns, goal])
-    inputs, feature_names, found = encode(grid, columns, known)
-    labels = as_labels(grid.labels(goal))
-    return Table(inputs, labels, feature_names, grid.names[goal], found, tuple(grid.names[j] for j in columns))
+    require_no_missing(grid, [*columns, goal] if missing == "refuse" else [goal])
+    X, found, dates = encode(grid, columns, known)
+    names = tuple(grid.names[j] for j in columns)
+    return Table(X, as_labels(grid.labels(goal)), names, grid.names[goal], found, dates)
 
 
 def load_inputs(
@@ -188,6 +199,7 @@ def load_inputs(
     schema: Schema,
     *,
     keep: Sequence[str | int] | None = None,
+    missing: str = "keep",
     header: bool | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -206,7 +218,7 @@ def load_inputs(
     keep : sequence of str or int, optional
         Columns to carry through, by name or position; by default those that are neither inputs nor the target and
         name the rows: words or whole numbers, all there and no two the same.
-    header, delimiter, encoding, decimal
+    missing, header, delimiter, encoding, decimal
         As in :func:`load_table`.
 
     Raises
@@ -222,8 +234,9 @@ def load_inputs(
     >>> _ = (folder / "second.csv").write_text("id,colour,age\\nk7,blue,18\\n")
     >>> inputs = load_inputs(folder / "second.csv", load_table(folder / "first.csv").schema)
     >>> inputs.X.tolist(), inputs.kept
-    ([[18.0, 1.0, 0.0]], {'id': ('k7',)})
+    ([[18.0, 'blue']], {'id': ('k7',)})
     """
+    choose("missing", missing, ("keep", "refuse"))
     said = Dialect(encoding, delimiter, decimal, header)
     file = Path(path).expanduser()
     content = read_bytes(file)
@@ -247,9 +260,12 @@ def load_inputs(
             f"{'is' if len(absent) == 1 else 'are'} missing; it has {some(map(repr, grid.names))}",
         )
     columns = [grid.names.index(name) for name in schema.columns]
-    require_no_missing(grid, columns)
-    known = {grid.names.index(name): values for name, values in schema.categories.items()}
-    inputs, _, _ = encode(grid, columns, known, numeric=True)
+    if missing == "refuse":
+        require_no_missing(grid, columns)
+    words: dict[int, None] = {grid.names.index(name): None for name in schema.categories}
+    dates = [grid.names.index(name) for name in schema.dates]
+    inputs = encode(grid, columns, words, dates)
+    _require_kinds(grid, schema, inputs)
     goal = grid.names.index(schema.target) if schema.target in grid.names else None
     labels = None if goal is None or grid.missing(goal) else grid.labels(goal)
     unused = [j for j, name in enumerate(grid.names) if name not in schema.columns and j != goal]
@@ -257,7 +273,24 @@ def load_inputs(
         kept = [j for j in unused if grid.is_identifier(j)]
     else:
         kept = [grid.index("keep", column) for column in keep]
-    return Inputs(inputs, labels, tuple(grid.names[j] for j in unused), {grid.names[j]: grid.words(j) for j in kept})
+    carried = {grid.names[j]: grid.words(j) for j in kept}
+    new = {name: tuple(sorted(set(own) - set(schema.categories[name]))) for name, own in inputs.categories.items()}
+    unseen = {name: values for name, values in new.items() if values}
+    return Inputs(inputs.X, labels, tuple(grid.names[j] for j in unused), carried, unseen)
+
+
+def _require_kinds(grid: Grid, schema: Schema, found: Encoded) -> None:
+    """Say where words are among numbers or dates, as training had not."""
+    for name in set(found.categories) - set(schema.categories):
+        j = grid.names.index(name)
+        if name in schema.dates:
+            raise wrong_file(
+                grid.path, f"dates such as 2024-05-31 in column {name!r}, as in training, but it has others"
+            )
+        words = grid.places(grid.words_among_numbers(j))
+        raise wrong_file(grid.path, f"numbers, as in training, but words are in {words}")
+    for name in set(found.dates) - set(schema.dates):
+        raise wrong_file(grid.path, f"numbers in column {name!r}, as in training, but it has dates")
 
 
 def _grid(file: Path, content: bytes, said: Dialect, names: Sequence[str]) -> Grid:
@@ -277,7 +310,7 @@ def _has_libsvm_names(schema: Schema) -> bool:
     """Return whether the columns are named as those of a LIBSVM file are: x and their index, from 0 or 1."""
     first = 0 if schema.columns[0] == "x0" else 1
     names = tuple(f"x{a}" for a in range(first, first + len(schema.columns)))
-    return names == schema.columns and not schema.categories
+    return names == schema.columns and not schema.categories and not schema.dates
 
 
 def _as_integers(y: Array) -> npt.NDArray[np.generic]:

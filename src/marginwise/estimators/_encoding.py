@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import log_expit
 
 from marginwise._arrays import Array, Indices, Mask
@@ -70,10 +71,12 @@ class Encoding:
         mean, deviation = scaling.unit * scaling.centre, scaling.unit * scaling.spread
         if not standardize:
             scaling = Scaling.none(np.where(known & (np.array(n_values) == 0), cells, 0.0))
+        scaling.spread[~known.any(axis=0)] = np.inf  # what training never saw says nothing
         shares = [
             _shares(column, weights, n) if n > 0 else np.empty(0) for column, n in zip(cells.T, n_values, strict=True)
         ]
-        return cls.of(scaling, gapped, (mean, deviation), shares, n_values, standardize, donors(cells, weights))
+        donors = cells[donor_places(row_numbers(cells, 0), weights)]
+        return cls.of(scaling, gapped, (mean, deviation), shares, n_values, standardize, donors)
 
     @classmethod
     def of(
@@ -84,7 +87,7 @@ class Encoding:
         shares: Sequence[Array],
         n_values: Sequence[int],
         standardize: bool,
-        rows: Array,
+        donors: Array,
     ) -> Encoding:
         """Return the encoding from statistics of the cells, wherever they are."""
         numbers = gapped & (np.array(n_values) == 0)
@@ -95,7 +98,7 @@ class Encoding:
             np.where(numbers, deviation, 0.0),
             tuple(shares),
             tuple(n_values),
-            rows,
+            donors,
         )
 
     @property
@@ -155,12 +158,16 @@ class Encoding:
         return np.where(gaps[owners], self.donors[donor], copies), owners
 
 
-def donors(cells: Array, weights: Array) -> Array:
-    """Return some rows, all if they are few: at even steps of the weights, in an order that depends on them alone."""
-    order = np.argsort(row_numbers(cells, 0), kind="stable")
+def donor_places(numbers: npt.NDArray[np.uint64], weights: Array) -> Indices:
+    """Return some rows, all if they are few: at even steps of the weights, in an order that depends on them alone.
+
+    ``numbers`` look random and are equal for equal rows.
+    """
+    order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(weights[order])
-    steps = (np.arange(min(_DONORS, len(cells))) + 0.5) / min(_DONORS, len(cells)) * ends[-1]
-    return cells[order[np.minimum(np.searchsorted(ends, steps), len(cells) - 1)]]
+    size = min(_DONORS, len(order))
+    steps = (np.arange(size) + 0.5) / size * ends[-1]
+    return order[np.minimum(np.searchsorted(ends, steps), len(order) - 1)]
 
 
 def averaged(values: Array, owners: Indices) -> Array:

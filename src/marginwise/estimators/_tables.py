@@ -36,7 +36,7 @@ class TableMixin:
     def _learn(self, X: Any) -> Array:
         """Return the cells of a training table, and keep its schema."""
         table = _validated(self, X, reset=True)
-        if _is_of_numbers(table) and _goes_by_kind(self.categorical_features):
+        if _is_of_numbers(table) and _goes_by_kind(self.categorical_features) and not np.isnan(table).all(axis=0).any():
             self._schema = Schema.numeric(table.shape[1])
             return table
         self._schema, cells = Schema.learnt(table, self.categorical_features)
@@ -75,7 +75,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     if scipy.sparse.issparse(X):
         _check_size(X)
     numbers = validate_data(
-        estimator, X, reset=reset, dtype=np.float64, accept_sparse=True, ensure_all_finite="allow-nan"
+        estimator, X, reset=reset, dtype=np.float64, accept_sparse="csr", ensure_all_finite="allow-nan"
     )
     return numbers.toarray() if scipy.sparse.issparse(numbers) else numbers
 

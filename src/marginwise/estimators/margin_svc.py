@@ -136,7 +136,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
 
     @property
     def _n_inputs(self) -> int:
-        return int(self.support_vectors_.shape[1])
+        return len(self._encoding.shares)
 
     def _model(self, columns: Sequence[int] | None = None) -> Model:
         """Return the model; ``columns`` are those of the inputs, where these are more."""

@@ -21,11 +21,11 @@ from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.pairs import OverPairs
-from marginwise.errors import ConvergenceWarning
+from marginwise.errors import ConvergenceWarning, TableWarning
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
-from marginwise.estimators._dask import check_dask_inputs, check_dask_table, dask_encoding, encoded, is_dask
+from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
 from marginwise.estimators._encoding import (
     Encoding,
     agreed,
@@ -40,8 +40,7 @@ from marginwise.estimators._parameters import as_template, check_parameters
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
-from marginwise.hyperparameters import Hyperparameters
-from marginwise.kernels import Blend, Kernel
+from marginwise.kernels import Kernel
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import ClassProblem, Problem
@@ -207,7 +206,21 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             self._fit(X, y, sample_weight)
         for message in sorted(self.models_[0].warnings):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        for message in self._remarks():
+            warnings.warn(message, TableWarning, stacklevel=2)
         return self
+
+    def _remarks(self) -> list[str]:
+        """Return what a user should know of the table: how it was taken, and whether anything was learnt from it."""
+        remarks = list(self._schema.remarks)
+        # Where classes were given weights, the commonest is no measure.
+        if self.class_weight is None and self.loo_error_ >= self._commonest_error:
+            remarks.append(
+                f"the expected error, {100 * self.loo_error_:.1f} %, is no better than the "
+                f"{100 * self._commonest_error:.1f} % of always predicting one class: the columns as they are do not "
+                "help to predict y"
+            )
+        return remarks
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -260,7 +273,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """Return the checked table, what makes inputs of its cells, and these."""
         if is_dask(X):
             table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_unsorted().counted()
-            encoding = dask_encoding(table, self.standardize)
+            encoding = dask_encoding(table, self._schema, self.standardize)
             return table, encoding, encoded(table.X, encoding)
         table = check_table(self, X, y, sample_weight, self.class_weight).merged().counted()
         encoding = Encoding.learnt(table.X, table.weights_in_class, self._schema.n_categories, self.standardize)
@@ -276,15 +289,15 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     @property
     def _n_inputs(self) -> int:
-        return len(self._scaling.unit)
+        return len(self._encoding.shares)
 
     def _describe(self, codes: Indices, weights: Array) -> None:
         first = self.models_[0]
         self.hyperparameters_ = first.main.hyperparameters
         self.C_, self.kernel_ = self.hyperparameters_.C, self.hyperparameters_.kernel
-        named = self.hyperparameters_ if isinstance(self.hyperparameters_, Hyperparameters) else self.kernel_
-        if isinstance(named, Hyperparameters | Blend):
-            self.k0_, self.koff_ = named.k0, named.koff
+        if isinstance(self.kernel, str):
+            named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
+            self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         inputs = self.models_[0].X.shape[1]
         self.length_scales_ = self.kernel_.lengths(inputs)[self._encoding.firsts]
         relevance = self._encoding.by_column(first.weights @ first.relevances)
@@ -292,6 +305,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         self.term_shares_ = {shape: float(share) for shape, share in sorted(first.term_shares.items())}
         self.criterion_value_ = first.main.tuning.value
         self.log_evidence_ = first.main.log_evidence
+        self._commonest_error = 1.0 - float(np.bincount(codes, weights).max() / weights.sum())
         probability = self._held_out()
         own = np.maximum(probability[np.arange(len(codes)), codes], np.finfo(float).tiny)
         self.loo_log_loss_ = float(weights @ -np.log(own) / weights.sum())
@@ -321,7 +335,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         check_is_fitted(self)
         with hold_interrupts():
             if is_dask(X):
-                return as_blocks(check_dask_inputs(self, X, reset=False)).rows(self._proba_of)
+                return as_blocks(dask_cells(self, X)).rows(self._proba_of)
             return self._proba_of(self._cells(X))
 
     def _proba_of(self, cells: Array) -> Array:
@@ -386,7 +400,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         with hold_interrupts():
             rows = partial(self._rows, function, average)
             if is_dask(X):
-                return as_blocks(check_dask_inputs(self, X, reset=False)).rows(rows)
+                return as_blocks(dask_cells(self, X)).rows(rows)
             return rows(self._cells(X))
 
     def _rows(

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from marginwise.datasets import Benchmark, benchmark_names, load_benchmark, load_table
+from marginwise._arrays import Array
+from marginwise.datasets import Benchmark, Table, benchmark_names, load_benchmark, load_table
 from marginwise.errors import InvalidInputError, choose
+from marginwise.tables import Schema as TableSchema
+from marginwise.tables.reading import CATEGORY
 
 if TYPE_CHECKING:
     from marginwise.study.plan import Effort
@@ -76,7 +79,7 @@ class TableSource:
 
     def load(self) -> Benchmark:
         """Read the table and split it."""
-        table = load_table(self.path, self.target, drop=self.drop)
+        table = load_table(self.path, self.target, drop=self.drop, missing="refuse")
         labels, codes, counts = np.unique(table.y, return_inverse=True, return_counts=True)
         if len(labels) != 2 or counts.min() < 2:
             raise InvalidInputError(
@@ -86,12 +89,11 @@ class TableSource:
                 f"different values there, one of them in {counts.min()} rows",
             )
         train, test = self._split(codes)
-        mean, scale = table.X[train].mean(axis=0), table.X[train].std(axis=0)
-        X = (table.X - mean) / np.where(scale > 0.0, scale, 1.0)
+        inputs, names = _inputs(table)
+        mean, scale = inputs[train].mean(axis=0), inputs[train].std(axis=0)
+        X = (inputs - mean) / np.where(scale > 0.0, scale, 1.0)
         y = np.where(codes == 1, 1.0, -1.0)
-        return Benchmark(
-            self.name, X[train], y[train], X[test], y[test], table.feature_names, None, f"Read from {self.path}."
-        )
+        return Benchmark(self.name, X[train], y[train], X[test], y[test], names, None, f"Read from {self.path}.")
 
     def _split(self, codes: Any) -> Any:
         """Return the rows for training and for testing, sorted by class, so that every part of them has both."""
@@ -105,6 +107,20 @@ class TableSource:
                 "test_fraction", self.test_fraction, f"a share of the {len(codes)} rows of {self.path} ({error})"
             ) from None
         return tuple(part[np.argsort(codes[part], kind="stable")] for part in parts)
+
+
+def _inputs(table: Table) -> tuple[Array, tuple[str, ...]]:
+    """Return numbers alone, and their names: the paper's kernel has a length scale for each value of a word."""
+    schema, cells = TableSchema.learnt(table.X)
+    blocks, names = [], []
+    for name, column, values in zip(table.feature_names, schema.columns, cells.T, strict=True):
+        if column.kind != CATEGORY:
+            blocks.append(values[:, None])
+            names.append(name)
+            continue
+        blocks.append((values[:, None] == np.arange(len(column.categories))).astype(float))
+        names += [f"{name}={category}" for category in column.categories]
+    return np.hstack(blocks), tuple(names)
 
 
 #: Sources that a store describes, so that a report can load the data again.

@@ -18,7 +18,7 @@ from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
 
 #: What cells can be. Truth values are the numbers 0 and 1.
-NUMBER, DATE, CATEGORY, ORDERED = "number", "date", "category", "ordered category"
+NUMBER, DATE, CATEGORY, ORDERED, NOTHING = "number", "date", "category", "ordered category", "nothing"
 
 #: How kinds are called in messages.
 IN_WORDS = {NUMBER: "numbers", DATE: "dates", CATEGORY: "categories", ORDERED: "ordered categories"}
@@ -75,13 +75,17 @@ def of_objects(values: npt.NDArray[Any], where: str) -> Cells:
         values = values.copy()
         values[missing] = None
         present = set(map(type, values)) - {type(None)}
-    if present and all(issubclass(kind, str) for kind in present):
+    if not present:
+        return Cells(NOTHING, np.full(len(values), np.nan))
+    if all(issubclass(kind, str) for kind in present):
         return Cells(CATEGORY, values)
     if all(issubclass(kind, Real | Decimal | bool | np.bool_) for kind in present):
         return Cells(NUMBER, np.array([np.nan if cell is None else float(cell) for cell in values], dtype=float))
     if all(issubclass(kind, datetime.date | np.datetime64) for kind in present):
         moments = [np.datetime64("NaT") if cell is None else _moment(cell) for cell in values]
         return Cells(DATE, days(np.array(moments, dtype="datetime64[us]")))
+    if all(issubclass(kind, datetime.timedelta | np.timedelta64) for kind in present):
+        return Cells(DATE, days(np.array(values.tolist(), dtype="timedelta64[us]")))
     found = ", ".join(sorted(kind.__name__ for kind in present))
     raise InvalidInputError(
         where,

@@ -13,7 +13,18 @@ import numpy.typing as npt
 from marginwise._arrays import Array, Mask
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
-from marginwise.tables.reading import CATEGORY, DATE, IN_WORDS, NUMBER, ORDERED, Cells, as_objects, columns_of, plain
+from marginwise.tables.reading import (
+    CATEGORY,
+    DATE,
+    IN_WORDS,
+    NOTHING,
+    NUMBER,
+    ORDERED,
+    Cells,
+    as_objects,
+    columns_of,
+    plain,
+)
 
 #: Which columns are categories: by their types, none, or a mask, places or names.
 FROM_DTYPE = "from_dtype"
@@ -28,7 +39,7 @@ class Column:
     where : str
         How messages call it: column 'age', or column 3 where it has no name.
     kind : str
-        "number", "date", "category" or "ordered category".
+        "number", "date", "category" or "ordered category"; "nothing" if all its cells were missing.
     categories : tuple
         The values that a category had in training, in order.
     """
@@ -40,17 +51,19 @@ class Column:
     @classmethod
     def of(cls, where: str, cells: Cells, category: bool) -> Column:
         """Return what these cells say of a column, which is a category if that was said or it holds words."""
+        if _is_missing(cells).all():
+            return cls(where, NOTHING)
         if category:
             return cls(where, CATEGORY, _categories(cells))
         return cls(where, cells.kind, cells.levels)
 
     def numbers(self, cells: Cells) -> Array:
         """Return the cells as numbers: places among the categories, the next place for a category never seen."""
+        if self.kind == NOTHING or _is_missing(cells).all():  # nothing was learnt of it, or there is nothing to tell
+            return np.full(len(cells.values), np.nan)
         if self.kind == CATEGORY:
             return self._places(cells)
         if cells.kind != self.kind and not (self.kind == ORDERED and cells.kind == CATEGORY):
-            if np.all(_is_missing(cells)):
-                return np.full(len(cells.values), np.nan)
             self._changed("words came" if cells.kind == CATEGORY else f"{IN_WORDS[cells.kind]} came")
         if self.kind == ORDERED:
             return self._ordered(cells)
@@ -106,13 +119,13 @@ class Schema:
     @classmethod
     def learnt(cls, X: Any, categorical_features: Any = FROM_DTYPE) -> tuple[Schema, Array]:
         """Return the schema of a data frame or an array with two axes, and its cells as numbers."""
-        return cls.of(list(columns_of(X)), categorical_features, getattr(X, "columns", ()))
+        table = list(columns_of(X))
+        schema = cls.of(table, categorical_features, getattr(X, "columns", ()))
+        return schema, schema._matrix(cells for _, cells in table)
 
     @classmethod
-    def of(
-        cls, table: Sequence[tuple[str, Cells]], categorical_features: Any = FROM_DTYPE, names: Any = ()
-    ) -> tuple[Schema, Array]:
-        """Return the same for columns that were read."""
+    def of(cls, table: Sequence[tuple[str, Cells]], categorical_features: Any = FROM_DTYPE, names: Any = ()) -> Schema:
+        """Return the schema of columns that were read, by how messages call them."""
         chosen = chosen_columns(categorical_features, len(table), names)
         columns = []
         for j, (where, cells) in enumerate(table):
@@ -124,8 +137,7 @@ class Schema:
                     f"numbers, or a place among categorical_features ({FROM_DTYPE!r} takes words for categories)",
                 )
             columns.append(Column.of(where, cells, category))
-        schema = cls(tuple(columns))
-        return schema, schema._matrix(cells for _, cells in table)
+        return cls(tuple(columns))
 
     def cells(self, X: Any) -> Array:
         """Return the cells of another table with these columns as numbers, NaN where they are missing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from marginwise._arrays import Array, Indices
 from marginwise.display.plots._axes import axes_for, label_text
 from marginwise.display.style import SERIES, require_matplotlib
 from marginwise.errors import InvalidInputError
+from marginwise.tables.reading import NUMBER, Cells, columns_of, is_frame, is_of_objects
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,30 +74,34 @@ class BoundaryDisplay:
         n_points: int = 120,
         ax: Any = None,
     ) -> BoundaryDisplay:
-        """Draw a classifier over the range of two columns of X; the others are kept at their medians.
+        """Draw a classifier over the range of two columns of numbers of X; the others are kept at what is typical.
+
+        That is the median of numbers, and the commonest of words.
 
         With ``y`` the examples are drawn, too. If there are other columns, that is a view from above: what looks
         wrong in this plane may be right in its own.
         """
         check_is_fitted(estimator)
         fitted_names = getattr(estimator, "feature_names_in_", ())
-        table = np.asarray(X, dtype=float)
-        if table.ndim != 2 or table.shape[1] < 2:
-            raise InvalidInputError("X", f"an array of shape {table.shape}", "a table with at least two columns")
-        if len(set(features)) != 2 or not all(0 <= a < table.shape[1] for a in features):
-            raise InvalidInputError("features", features, f"two different numbers of columns, 0 … {table.shape[1] - 1}")
-        grid = (_range(table[:, features[0]], n_points), _range(table[:, features[1]], n_points))
-        places = np.tile(np.median(table, axis=0), (n_points**2, 1))
-        for a, values in zip(features, np.meshgrid(*grid), strict=True):
-            places[:, a] = values.ravel()
-        if len(fitted_names) and hasattr(X, "columns"):
-            places = type(X)(places, **_columns(X))
+        if np.ndim(X) != 2 or np.shape(X)[1] < 2:
+            raise InvalidInputError("X", f"an array of shape {np.shape(X)}", "a table with at least two columns")
+        d = np.shape(X)[1]
+        if len(set(features)) != 2 or not all(0 <= a < d for a in features):
+            raise InvalidInputError("features", features, f"two different numbers of columns, 0 … {d - 1}")
+        columns = [cells for _, cells in columns_of(X if is_frame(X) or is_of_objects(X) else np.asarray(X, float))]
+        for a in features:
+            if columns[a].kind != NUMBER:
+                raise InvalidInputError("features", features, f"columns of numbers, but {a} holds {columns[a].kind}")
+        points = np.column_stack([columns[a].values for a in features])
+        grid = (_range(points[:, 0], n_points), _range(points[:, 1], n_points))
+        values = dict(zip(features, (axis.ravel() for axis in np.meshgrid(*grid)), strict=True))
+        places = _places(X, columns, values)
         probability = estimator.predict_proba(places).reshape(n_points, n_points, -1)
         names = fitted_names if feature_names is None else feature_names
         shown = [str(names[a]) if len(names) else f"x{a + 1}" for a in features]
         codes = None if y is None else np.searchsorted(estimator.classes_, np.asarray(y))
-        points = None if y is None else table[:, list(features)]
-        return cls(grid, probability, estimator.classes_, (shown[0], shown[1]), points, codes).plot(ax)
+        drawn = None if y is None else points
+        return cls(grid, probability, estimator.classes_, (shown[0], shown[1]), drawn, codes).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> BoundaryDisplay:
         """Draw it."""
@@ -140,14 +146,41 @@ class BoundaryDisplay:
 
 
 def _range(values: Array, n_points: int) -> Array:
-    low, high = values.min(), values.max()
+    low, high = np.nanmin(values), np.nanmax(values)
     room = _ROOM * (high - low) or 1.0
     return np.linspace(low - room, high + room, n_points)
 
 
-def _columns(X: Any) -> dict[str, Any]:
-    """Return the argument that gives a data frame the columns of X."""
-    return {"schema": X.columns} if type(X).__module__.startswith("polars") else {"columns": X.columns}
+def _places(X: Any, columns: Sequence[Cells], values: dict[int, Array]) -> Any:
+    """Return a table like X: these values of some columns, and what is typical of the others."""
+    size = len(next(iter(values.values())))
+    if not is_frame(X):
+        places = np.empty((size, len(columns)), dtype=object if is_of_objects(X) else float)
+        for a, cells in enumerate(columns):
+            places[:, a] = values[a] if a in values else _typical(cells)
+        return places
+    whole: dict[str, Any] = {}
+    for a, (name, cells) in enumerate(zip(X.columns, columns, strict=True)):
+        if cells.kind == NUMBER:
+            whole[name] = values.get(a, np.full(size, _typical(cells)))
+            continue
+        rows = np.full(size, _typical_row(cells))  # cells of its own type
+        whole[name] = X[name].iloc[rows].reset_index(drop=True) if hasattr(X, "iloc") else X[name].gather(rows)
+    return type(X)(whole)
+
+
+def _typical(cells: Cells) -> Any:
+    """Return the median of numbers, or the commonest of words."""
+    return np.nanmedian(cells.values) if cells.kind == NUMBER else cells.values[_typical_row(cells)]
+
+
+def _typical_row(cells: Cells) -> int:
+    """Return a row with a cell that is as near as any to the median, or the commonest."""
+    if cells.values.dtype != object:
+        distance = np.abs(cells.values - np.nanmedian(cells.values))
+        return int(np.nanargmin(distance)) if np.isfinite(distance).any() else 0
+    found = Counter(cells.values.tolist())
+    return cells.values.tolist().index(found.most_common(1)[0][0])
 
 
 def _colours(n: int) -> Array:

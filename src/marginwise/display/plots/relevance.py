@@ -59,7 +59,7 @@ class RelevanceDisplay:
         The models are those of its stack, with their weights, for each class against the rest.
         """
         check_is_fitted(estimator)
-        values = np.vstack([model.relevances for model in estimator.models_])
+        values = estimator._encoding.by_column(np.vstack([model.relevances for model in estimator.models_]))
         weights = np.concatenate([model.weights for model in estimator.models_]) / len(estimator.models_)
         if feature_names is None:
             numbered = [f"x{a}" for a in range(1, estimator.n_features_in_ + 1)]

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginwise._arrays import Array
+from marginwise._runtime.jit import telling_of_compilation
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.hyperparameters import Hyperparameters
@@ -89,7 +90,7 @@ class MarginSVC(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
         Ctrl-C leaves the estimator as it was.
         """
-        with as_before_unless_done(self):
+        with as_before_unless_done(self), telling_of_compilation():
             self._fit(X, y, sample_weight)
         for solution in self.solutions_:
             solution.status.warn()

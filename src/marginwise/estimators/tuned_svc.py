@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
+from marginwise._runtime.jit import telling_of_compilation
 from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning
@@ -182,7 +183,7 @@ class TunedSVC(CallbackSupportMixin, ClassifierMixin, StoredEstimator):  # type:
 
         Ctrl-C is a KeyboardInterrupt, and leaves the estimator as it was.
         """
-        with as_before_unless_done(self):
+        with as_before_unless_done(self), telling_of_compilation():
             self._fit(X, y, sample_weight)
         for message in sorted({message for model in self.models_ for message in model.warnings}):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)

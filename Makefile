@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean
+# Two workers with one BLAS thread each: more threads than cores would wait for each other.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.PHONY: demo test lint types coverage build release matrix clean
 
 # One environment for everything; made again when the declared dependencies change.
 $(VENV)/.ready: pyproject.toml
@@ -12,14 +15,18 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[test,dev]"
 	touch $@
 
+# What only releases need.
+$(VENV)/.release: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --editable ".[release]"
+	touch $@
+
 demo: $(VENV)/.ready
 	$(BIN)/python -m marginwise.demo
 	$(BIN)/marginwise study run --quick --redo --store sqlite:///marginwise-demo/quick.sqlite
 	$(BIN)/marginwise study report --store sqlite:///marginwise-demo/quick.sqlite --output marginwise-demo/study
 
-# Two workers with one BLAS thread each: more threads than cores would wait for each other.
 test: $(VENV)/.ready
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --durations 15 $(TEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --durations 15 $(TEST_ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -28,5 +35,27 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
+# Lines and branches that no test reaches; compiled functions are not seen by the interpreter, and left out.
+coverage: $(VENV)/.release
+	rm -f .coverage .coverage.*
+	$(ONE_THREAD) $(BIN)/python -m coverage run -m pytest -q $(TEST_ARGS)
+	$(BIN)/python -m coverage combine
+	$(BIN)/python -m coverage report
+
+# The source distribution and the wheel, as the package index would take them.
+build: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+
+# Whether this commit may be published: its tag, the changelog and the package name the same version.
+release: build
+	$(BIN)/python tools/release.py dist
+	$(BIN)/python -m pytest -q --full tests/test_wheel.py
+
+# The tests with the lowest stated and the newest versions of everything, on the interpreters at hand.
+matrix: $(VENV)/.release
+	$(BIN)/python tools/matrix.py $(MATRIX_ARGS)
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .matrix dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -43,13 +43,14 @@ LAYERS = [
     "plots",
     "comparison",
     "demo",
+    "warmup",
     "cli",
     "__main__",
 ]
 
 #: Search and criteria meet only in the contract; nothing below the estimators knows scikit-learn.
 ONLY = {("search", "criteria"): {"marginwise.criteria.contract"}, ("inference", "svm"): {"marginwise.svm"}}
-SKLEARN_LAYERS = {"estimators", "saving", "datasets", "display", "study", "plots", "comparison", "demo", "cli"}
+SKLEARN_LAYERS = set(LAYERS[LAYERS.index("estimators") :])
 
 
 def _modules():

@@ -14,6 +14,8 @@ import marginwise
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: Where a README that is shown elsewhere finds the files beside it.
+SOURCES = "https://github.com/marginwise/marginwise/blob/main/"
 MODULES = [info.name for info in pkgutil.walk_packages(marginwise.__path__, "marginwise.")]
 
 
@@ -36,7 +38,10 @@ def test_docstring_examples(name):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-        if "://" not in target:
+        if target.startswith(SOURCES):
+            assert (ROOT / target.removeprefix(SOURCES)).exists(), f"{page.name} points to {target}"
+        elif "://" not in target:
+            assert page.name != "README.md", f"{target} leads nowhere from the package index"
             assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 

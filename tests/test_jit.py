@@ -84,6 +84,28 @@ def test_the_place_that_the_warning_asks_for_is_used(folder: Path) -> None:
     assert list(kept.rglob("*.nbi"))
 
 
+PATH = "from marginwise.likelihoods.tilted import fill_tilted; print(fill_tilted.stats.cache_path)"
+
+
+def test_compiled_code_is_kept_with_the_user_and_outlives_a_reinstallation(folder: Path) -> None:
+    before = run(folder, PATH).stdout
+    assert before.startswith(str(folder / "home"))
+    for path in folder.joinpath("src").rglob("*.py"):
+        os.utime(path, (0, 0))
+    assert run(folder, PATH).stdout == before
+
+
+def test_a_change_of_a_file_that_compiled_functions_are_taken_from_is_noticed(folder: Path) -> None:
+    likelihoods = folder / "src" / "marginwise" / "likelihoods"
+    before = run(folder, PATH).stdout
+    with likelihoods.joinpath("quadrature.py").open("a") as file:
+        file.write("# takes from the same file, but nothing is taken from it\n")
+    assert run(folder, PATH).stdout == before
+    with likelihoods.joinpath("truncated.py").open("a") as file:
+        file.write("# half_line is here\n")
+    assert run(folder, PATH).stdout != before
+
+
 def _allow(folder: Path, mode: int, but: Path | None = None) -> None:
     """Give all directories within this mode."""
     folder.chmod(0o755)

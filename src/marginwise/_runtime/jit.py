@@ -1,36 +1,130 @@
-"""Compilation of numerical loops, in one place."""
+"""Compilation of numerical loops, in one place: what is compiled is kept on disk, so that it happens once a machine."""
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import multiprocessing
+import os
+import sys
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
+
+_CONFIG: Any = numba.config  # which is read from the environment
+
+#: Seconds of compilation that a user is told of.
+_WORTH_TELLING = 0.5
+
+#: All compiled functions, in the order in which they were declared.
+FUNCTIONS: list[Any] = []
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
     """Compile at the first call, and keep the machine code on disk so that later processes start at once."""
+    options = {"nogil": True, "error_model": "numpy", **options}
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        with _kept_in(cache_folder() / f"{function.__module__}-{_digest(function)}"):
+            dispatcher = numba.njit(cache=True, **options)(function)
     except RuntimeError as error:  # of Numba, for want of a directory that can be written
         if "no locator available" not in str(error):
             raise
         _warn_that_nothing_is_kept()
-        return numba.njit(nogil=True, **options)(function)
+        dispatcher = numba.njit(**options)(function)
+    FUNCTIONS.append(dispatcher)
+    return dispatcher
+
+
+#: The same, free to reorder sums and to assume no NaN, so that loops use vector instructions. Infinities are kept.
+compiled_vector = partial(compiled, fastmath={"nnan", "nsz", "contract", "reassoc", "arcp"})
+
+#: A part of compiled functions that Python itself does not call: without the code to be called from there.
+compiled_part = partial(compiled, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def cache_folder() -> Path:
+    """Return where compiled code is kept: a folder of the user's, which no reinstallation touches."""
+    if _CONFIG.CACHE_DIR:  # NUMBA_CACHE_DIR
+        return Path(_CONFIG.CACHE_DIR)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "marginwise"
+
+
+@contextmanager
+def _kept_in(folder: Path) -> Iterator[None]:
+    """Let Numba look here first; where it can't write, it goes on to the package and its own folder."""
+    before, _CONFIG.CACHE_DIR = _CONFIG.CACHE_DIR, str(folder)
+    try:
+        yield
+    finally:
+        _CONFIG.CACHE_DIR = before
+
+
+#: What stands in the files of modules with compiled functions, and in those that they take compiled functions from.
+_DIGESTS: dict[str, str] = {}
+
+
+def _digest(function: Callable[..., Any]) -> str:
+    """Return a number of all source that goes into a compiled function.
+
+    Numba looks at the file of the function alone: after a change of another one, it would go on with old code.
+    """
+    module = function.__module__
+    if module not in _DIGESTS:
+        taken = {value.__module__ for value in function.__globals__.values() if any(value is one for one in FUNCTIONS)}
+        source = Path(function.__code__.co_filename).read_text(encoding="utf-8")
+        parts = [source, *(_DIGESTS[name] for name in sorted(taken - {module}))]
+        _DIGESTS[module] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    return _DIGESTS[module]
 
 
 @cache
 def _warn_that_nothing_is_kept() -> None:
     if multiprocessing.parent_process() is None:  # the first process speaks for all
         warnings.warn(
-            "neither the directory of marginwise nor the home directory can be written: each process compiles anew, "
+            f"neither {cache_folder()} nor the directory of marginwise can be written: each process compiles anew, "
             "which takes some seconds; set NUMBA_CACHE_DIR to a directory that can be written, and it is kept there",
             stacklevel=2,
         )
 
 
-#: The same, free to reorder sums and to assume no NaN, so that loops use vector instructions. Infinities are kept.
-compiled_vector = partial(compiled, fastmath={"nnan", "nsz", "contract", "reassoc", "arcp"})
+class _Clock(event.Listener):
+    """Adds up the time of compilations; those that others ask for are part of theirs."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._starts: list[float] = []
+
+    def on_start(self, event: Any) -> None:
+        self._starts.append(time.perf_counter())
+
+    def on_end(self, event: Any) -> None:
+        start = self._starts.pop()
+        if not self._starts:
+            self.seconds += time.perf_counter() - start
+
+
+@contextmanager
+def telling_of_compilation() -> Iterator[None]:
+    """Say in one line, by the logger ``marginwise``, if it was compilation that took the time."""
+    clock = _Clock()
+    with event.install_listener("numba:compile", clock):
+        yield
+    if clock.seconds > _WORTH_TELLING and multiprocessing.parent_process() is None and FUNCTIONS[0].stats.cache_path:
+        logging.getLogger("marginwise").warning(
+            "marginwise compiled its loops for this machine, which took %.1f s; the next process finds them in %s",
+            clock.seconds,
+            cache_folder(),
+        )

@@ -28,6 +28,7 @@ _COMMANDS = {
     "predict": "predict the rows of a table with a model",
     "compare": "criteria and other classifiers side by side on a table",
     "datasets": "the five benchmark data sets",
+    "warmup": "compile everything once, so that no first use waits",
     "study": "reproduce the study of Gold & Sollich (2003), or run your own",
 }
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from marginwise._arrays import Array
-from marginwise._runtime.jit import compiled_vector
 from marginwise.covariance.krylov import solve_krylov
+from marginwise.covariance.triangles import fill_scaled
 
 #: Krylov vectors before a system is solved by elimination instead, or not at all.
 _MAX_KRYLOV = 60
@@ -50,7 +50,10 @@ class DenseCorrelations(Correlations):
     @classmethod
     def of(cls, covariance: Array, scale: Array, own: float) -> DenseCorrelations:
         """Return those of a covariance of which the lower triangle is filled."""
-        return cls(*_correlations(covariance, 1.0 / scale, own))
+        R = np.empty_like(covariance, order="F")
+        fill_scaled(covariance, 1.0 / scale, R)
+        np.fill_diagonal(R, own)
+        return cls(R, R * R)
 
     def times(self, x: Array) -> Array:
         return self.R @ x
@@ -103,22 +106,3 @@ class ImplicitCorrelations(Correlations):
 
         x = solve_krylov(product, right, accuracy, _MAX_KRYLOV)
         return np.full(len(right), np.nan) if x is None else x
-
-
-@compiled_vector
-def _correlations(covariance: Array, inverse_scale: Array, own: float) -> tuple[Array, Array]:
-    """Return R and R∘R with ``own`` on the diagonals, from the lower triangle of the covariance."""
-    n = len(inverse_scale)
-    R, R2 = np.empty((n, n)), np.empty((n, n))
-    block = 32  # the mirrored entries of a block stay in the cache
-    for start in range(0, n, block):
-        stop = min(start + block, n)
-        for low in range(start, n, block):
-            for j in range(start, stop):
-                for i in range(max(low, j + 1), min(low + block, n)):
-                    value = covariance[i, j] * inverse_scale[i] * inverse_scale[j]
-                    R[i, j] = R[j, i] = value
-                    R2[i, j] = R2[j, i] = value * value
-        for j in range(start, stop):
-            R[j, j] = R2[j, j] = own
-    return R, R2

@@ -93,13 +93,14 @@ class DenseCovariance(RowCovariance, SiteCovariance):
             return None
         if tau.min() >= 0.0:
             root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
-            factor, failed = lapack.dpotrf(_inner(gram, root), lower=1, clean=0, overwrite_a=1)
+            factor, failed = lapack.dpotrf(self._inner(root), lower=1, clean=0, overwrite_a=1)
             if failed:
                 return None
             log_det = 2.0 * float(np.log(factor.diagonal()).sum())
             covariance, _ = lapack.dlauum(inverse_triangle(factor), lower=1, overwrite_c=1)
             free = covariance.diagonal().copy()
-            variance = _to_covariance(covariance, gram, root)
+            variance = np.zeros(len(tau))
+            _to_covariance(covariance, gram, root, 1.0 / root, variance)
         else:  # some likelihoods are not log-concave: no square root, Σ = K(I + TK)⁻¹
             mixed = tau[:, None] * gram
             mixed[np.diag_indices_from(mixed)] += 1.0
@@ -117,6 +118,12 @@ class DenseCovariance(RowCovariance, SiteCovariance):
             **marginals(tau, nu, mean, variance, free), log_det=float(log_det), prior=self, covariance=covariance
         )
 
+    def _inner(self, root: Array) -> Array:
+        """Return the lower triangle of I + T^½KT^½, in Fortran order."""
+        inner = np.empty_like(self.gram, order="F")
+        _fill_inner(self.gram, root, inner)
+        return inner
+
     def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
         """At a third of the cost of all moments."""
         gram = self.gram
@@ -124,7 +131,7 @@ class DenseCovariance(RowCovariance, SiteCovariance):
             mixed = np.eye(len(tau)) + tau[:, None] * gram
             return lambda nu: solve(mixed, nu, check_finite=False)
         root = np.sqrt(np.maximum(tau, _TAU_FLOOR))[:, None]
-        factor, _ = lapack.dpotrf(_inner(gram, root[:, 0]), lower=1, clean=0, overwrite_a=1)
+        factor, _ = lapack.dpotrf(self._inner(root[:, 0]), lower=1, clean=0, overwrite_a=1)
         is_weak = (tau * gram.diagonal() < _WEAK)[:, None]
 
         def dual(nu: Array) -> Array:
@@ -188,26 +195,22 @@ class DenseGaussian(SiteGaussian):
 
 
 @compiled_vector
-def _inner(gram: Array, root: Array) -> Array:
-    """Return the lower triangle of I + T^½KT^½, in Fortran order."""
+def _fill_inner(gram: Array, root: Array, B: Array) -> None:
+    """Fill the lower triangle of B with that of I + T^½KT^½."""
     n = len(root)
-    B = np.empty((n, n)).T
     for j in range(n):
         for i in range(j, n):
             B[i, j] = root[i] * root[j] * gram[j, i]
         B[j, j] += 1.0
-    return B
 
 
 @compiled_vector
-def _to_covariance(inverse: Array, gram: Array, root: Array) -> Array:
-    """Turn the lower triangle of B⁻¹ into that of Σ; return its diagonal.
+def _to_covariance(inverse: Array, gram: Array, root: Array, inverse_root: Array, variance: Array) -> None:
+    """Turn the lower triangle of B⁻¹ into that of Σ, and add its diagonal to ``variance``, which holds zeros.
 
     (1 - β)/τ cancels where τ is small, and there Σ = T^-½B⁻¹T^½K serves.
     """
     n = len(root)
-    inverse_root = 1.0 / root
-    variance = np.zeros(n)
     for j in range(n):
         scale = -inverse_root[j]
         down = 0.0
@@ -222,4 +225,3 @@ def _to_covariance(inverse: Array, gram: Array, root: Array) -> Array:
         exact = tau * gram[i, i] > 1.0
         variance[i] = (1.0 - free) / tau if exact else variance[i] * inverse_root[i] + free * gram[i, i]
         inverse[i, i] = variance[i]
-    return variance

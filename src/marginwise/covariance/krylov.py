@@ -13,8 +13,8 @@ from marginwise._arrays import Array
 def solve_krylov(product: Callable[[Array], Array], right: Array, accuracy: float, most: int) -> Array | None:
     """Return x with |Ax - right| ≤ accuracy |right|, or None if ``most`` products with A do not lead there.
 
-    Written for a few steps on small vectors, where a general solver takes longer than the products: vectors are
-    NumPy's, the rotations that keep the small system triangular are done on numbers.
+    Written for a few steps on small vectors, where a general solver takes longer than the products: the rotations that
+    keep the small system triangular are done on numbers.
     """
     n = len(right)
     most = min(most, n)

@@ -15,7 +15,7 @@ _LEAF = 80
 def mirrored(lower: Array) -> Array:
     """Return the symmetric matrix with this lower triangle."""
     full = np.empty_like(lower, order="F")
-    _mirror(lower, full)
+    fill_scaled(lower, np.ones(len(lower)), full)
     return full
 
 
@@ -35,14 +35,16 @@ def inverse_triangle(L: Array) -> Array:
 
 
 @compiled
-def _mirror(lower: Array, full: Array) -> None:
+def fill_scaled(lower: Array, scale: Array, full: Array) -> None:
+    """Fill ``full`` with s_i A_ij s_j, A the symmetric matrix with this lower triangle; both in Fortran order."""
     n = len(lower)
-    block = 32
+    block = 32  # the mirrored entries of a block stay in the cache
     for start in range(0, n, block):
-        for j in range(start, min(start + block, n)):
-            full[j, j] = lower[j, j]
+        stop = start + block if start + block < n else n
         for low in range(start, n, block):
-            for j in range(start, min(start + block, n)):
-                for i in range(max(low, j + 1), min(low + block, n)):
-                    full[i, j] = lower[i, j]
-                    full[j, i] = lower[i, j]
+            high = low + block if low + block < n else n
+            for j in range(start, stop):
+                for i in range(low if low > j else j, high):
+                    value = lower[i, j] * scale[i] * scale[j]
+                    full[i, j] = value
+                    full[j, i] = value

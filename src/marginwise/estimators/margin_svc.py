@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array
+from marginwise._runtime.jit import telling_of_compilation
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._encoding import Encoding, averaged
 from marginwise.estimators._pairs import PairMachines, train_pairs
@@ -103,7 +104,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
 
         Ctrl-C leaves the estimator as it was.
         """
-        with as_before_unless_done(self):
+        with as_before_unless_done(self), telling_of_compilation():
             self._fit(X, y, sample_weight)
         for solution in self.solutions_:
             solution.status.warn()

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
+from marginwise._runtime.jit import telling_of_compilation
 from marginwise.covariance import as_blocks
 from marginwise.criteria import as_criterion
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
@@ -202,7 +203,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
         Ctrl-C is a KeyboardInterrupt, and leaves the estimator as it was.
         """
-        with as_before_unless_done(self):
+        with as_before_unless_done(self), telling_of_compilation():
             self._fit(X, y, sample_weight)
         for message in sorted(self.models_[0].warnings):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)

@@ -73,13 +73,14 @@ class Laplacian(Stationary):
         """With W = G∘K the derivative for log λ_a is Σ_ij W_ij |a_ia - b_ja|/λ_a: no product of matrices."""
         scales = self.lengths(A.shape[1])
         W = G * K
-        by_input = _weighted_distances(W, A / scales, np.ascontiguousarray((B / scales).T))
+        by_input = np.zeros(len(scales))
+        _add_weighted_distances(W, A / scales, np.ascontiguousarray((B / scales).T), by_input)
         return self._by_hyperparameter(W, by_input)
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
         """Return Σ_j c_j K(x, z_j) sign(z_ja - x_a)/λ_a; where x_a = z_ja, the mean of both sides."""
         G = self.cross(X, points) * coefficients
-        return _signed_sums(G, X, np.ascontiguousarray(points.T)) / self.lengths(X.shape[1])
+        return _signed_sums(G, X, points) / self.lengths(X.shape[1])
 
 
 def _k1_law(n_inputs: int) -> Normal:
@@ -104,9 +105,8 @@ def _distances(A: Array, columns: Array, distances: Array) -> None:
 
 
 @compiled_vector
-def _weighted_distances(W: Array, A: Array, columns: Array) -> Array:
-    """Return Σ_ij W_ij |a_ia - b_ja| for each input a."""
-    sums = np.zeros(len(columns))
+def _add_weighted_distances(W: Array, A: Array, columns: Array, sums: Array) -> None:
+    """Add Σ_ij W_ij |a_ia - b_ja| to ``sums`` for each input a."""
     for i in range(len(A)):
         weights = W[i]
         for a in range(len(columns)):
@@ -114,18 +114,9 @@ def _weighted_distances(W: Array, A: Array, columns: Array) -> Array:
             for j in range(len(weights)):
                 total += weights[j] * abs(here - there[j])
             sums[a] += total
-    return sums
 
 
-@compiled_vector
-def _signed_sums(G: Array, X: Array, columns: Array) -> Array:
+def _signed_sums(G: Array, X: Array, points: Array) -> Array:
     """Return Σ_j G_ij sign(z_ja - x_ia) for each row and input."""
-    sums = np.zeros(X.shape)
-    for i in range(len(X)):
-        weights = G[i]
-        for a in range(len(columns)):
-            here, there, total = X[i, a], columns[a], 0.0
-            for j in range(len(weights)):
-                total += weights[j] * ((there[j] > here) * 1.0 - (there[j] < here) * 1.0)
-            sums[i, a] = total
-    return sums
+    sides = (np.sign(points[:, a] - X[:, a, None]) for a in range(X.shape[1]))
+    return np.column_stack([np.einsum("ij,ij->i", G, side) for side in sides])

@@ -16,7 +16,7 @@ from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
 from marginwise.errors import InvalidInputError, choose
 from marginwise.likelihoods.base import Likelihood, Moments
-from marginwise.likelihoods.tilted import fill_slack
+from marginwise.likelihoods.tilted import fill_expected, fill_tilted
 
 
 class Slopes(NamedTuple):
@@ -87,15 +87,14 @@ class Slack(Likelihood):
 
     def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return ln ∫ N(z; f_i, v_i) exp[-C w_i l_p(z)] dz and its derivatives, in closed form."""
-        return self._moments(f, v, C, weights, True)
+        out = np.empty((9, len(f)))
+        fill_tilted(self.power, f, v, C, weights, out)
+        return Moments(*out)
 
     def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
         """Return -∫ N(z; f_i, v_i) C w_i l_p(z) dz and its derivatives, in closed form."""
-        return self._moments(f, v, C, weights, False)
-
-    def _moments(self, f: Array, v: Array, C: float, weights: Array, tilted: bool) -> Moments:
         out = np.empty((9, len(f)))
-        fill_slack(self.power, f, v, C, weights, tilted, out)
+        fill_expected(self.power, f, v, C, weights, out)
         return Moments(*out)
 
     def ridge(self, penalties: Array) -> Array:

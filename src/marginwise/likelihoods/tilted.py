@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 from marginwise._arrays import Array
-from marginwise._runtime.jit import compiled
-from marginwise.likelihoods.truncated import half_line, log_ndtr, logistic
+from marginwise._runtime.jit import compiled, compiled_part
+from marginwise.likelihoods.truncated import half_line, logistic
 
 Entries = tuple[float, float, float, float, float, float, float, float, float]
 
@@ -21,7 +21,13 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 
 
-@compiled
+@compiled_part
+def _log_most(x: float) -> float:
+    """Return ln Φ(x) for x ≥ 0."""
+    return math.log1p(-0.5 * math.erfc(x * _SQRT_HALF))
+
+
+@compiled_part
 def tilted_slack(power: int, m: float, v: float, C: float) -> Entries:
     """Return ln Z = ln ∫ N(f; m, v) t(f) df and its derivatives, as the rows of ``base.Moments``."""
     s = math.sqrt(v)
@@ -44,14 +50,14 @@ def tilted_slack(power: int, m: float, v: float, C: float) -> Entries:
     q1, q2 = q * gap, r * gap
 
     if a < 0.0:
-        log_z = log_ndtr(-a) + math.log1p(math.exp(log_odds))
+        log_z = _log_most(-a) + math.log1p(math.exp(log_odds))
     elif power == 1 and b >= 0.0:
         log_z = -0.5 * a * a - _LOG_SQRT_2PI + log_outer + math.log1p(math.exp(log_odds))
     elif power == 1:
-        log_z = -c * (a - 0.5 * c) + log_ndtr(-b) + math.log1p(math.exp(-log_odds))
+        log_z = -c * (a - 0.5 * c) + _log_most(-b) + math.log1p(math.exp(-log_odds))
     else:
         lost = C * v / (1.0 + C * v)
-        log_z = -0.5 * a * a * lost + log_scale + log_ndtr(-b) + math.log1p(math.exp(-log_odds))
+        log_z = -0.5 * a * a * lost + log_scale + _log_most(-b) + math.log1p(math.exp(-log_odds))
 
     keep = q * V + r * U + r * q * gap * gap
     third = q * (K3 + 3.0 * V * q2) - r * (U3 + 3.0 * U * q1) + r * q * (r - q) * gap**3
@@ -88,7 +94,7 @@ def tilted_slack(power: int, m: float, v: float, C: float) -> Entries:
     )
 
 
-@compiled
+@compiled_part
 def expected_slack(power: int, m: float, v: float, C: float) -> Entries:
     """Return E[-C l_p(f)] under N(f; m, v) and its derivatives, as the rows of ``base.Moments``."""
     s = math.sqrt(v)
@@ -114,18 +120,18 @@ def expected_slack(power: int, m: float, v: float, C: float) -> Entries:
 
 
 @compiled
-def slack_entries(power: int, m: float, v: float, C: float, w: float, tilted: bool) -> Entries:
-    """Return the entries for exp[-C w l_p(f)]; derivatives in C follow from those in Cw."""
-    value, slope, shrink, keep, third, fourth, value_c, slope_c, curvature_c = (
-        tilted_slack(power, m, v, C * w) if tilted else expected_slack(power, m, v, C * w)
-    )
-    return value, slope, shrink, keep, third, fourth, w * value_c, w * slope_c, w * curvature_c
+def fill_tilted(power: int, f: Array, v: Array, C: float, weights: Array, out: Array) -> None:
+    """Fill the rows of ``out`` with those of exp[-C w l_p] at the margins f; derivatives in C follow from Cw's."""
+    for i in range(len(f)):
+        entries = tilted_slack(power, f[i], v[i], C * weights[i])
+        for k in range(9):
+            out[k, i] = entries[k] if k < 6 else weights[i] * entries[k]
 
 
 @compiled
-def fill_slack(power: int, f: Array, v: Array, C: float, weights: Array, tilted: bool, out: Array) -> None:
-    """Fill the rows of ``out`` with the entries at the margins f."""
+def fill_expected(power: int, f: Array, v: Array, C: float, weights: Array, out: Array) -> None:
+    """Fill the rows of ``out`` with those of E[-C w l_p] at the margins f."""
     for i in range(len(f)):
-        entries = slack_entries(power, f[i], v[i], C, weights[i], tilted)
+        entries = expected_slack(power, f[i], v[i], C * weights[i])
         for k in range(9):
-            out[k, i] = entries[k]
+            out[k, i] = entries[k] if k < 6 else weights[i] * entries[k]

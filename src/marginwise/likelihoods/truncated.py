@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from marginwise._runtime.jit import compiled
+from marginwise._runtime.jit import compiled, compiled_part
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_SQRT_HALF_PI = 0.5 * math.log(0.5 * math.pi)
@@ -18,7 +18,7 @@ _SQRT_HALF = math.sqrt(0.5)
 _TAIL = 3.0
 
 
-@compiled
+@compiled_part
 def logistic(x: float) -> float:
     """Return 1/(1 + e^{-x}), with the small values exact."""
     if x >= 0.0:
@@ -61,7 +61,7 @@ def half_line(x: float) -> tuple[float, float, float, float, float]:
     return log_mills, mean, variance, skewness, _fourth(x, mean, variance, skewness)
 
 
-@compiled
+@compiled_part
 def _fourth(x: float, mean: float, variance: float, skewness: float) -> float:
     """Return the fourth cumulant from the first three, -dκ₃/dx; from its leading term where that would cancel."""
     if x > 1e4:

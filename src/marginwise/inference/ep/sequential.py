@@ -7,7 +7,7 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled, compiled_vector
 from marginwise.likelihoods import Slack, WeightedLikelihood
-from marginwise.likelihoods.tilted import slack_entries
+from marginwise.likelihoods.tilted import tilted_slack
 
 
 def sweep_sites(
@@ -46,7 +46,7 @@ def _sweep_slack(
     for i in range(len(y)):
         m, v = _cavity(covariance, mean, tau, nu, i)
         if v > 0.0:
-            _, slope, shrink, keep, _, _, _, _, _ = slack_entries(power, y[i] * m, v, C, weights[i], True)
+            _, slope, shrink, keep, _, _, _, _, _ = tilted_slack(power, y[i] * m, v, C * weights[i])
             _update(covariance, mean, tau, nu, i, m, v, y[i] * slope, shrink, keep, part)
 
 

@@ -1,0 +1,55 @@
+"""``marginwise warmup`` compiles everything, and a first fit says what it compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from marginwise.cli import main
+
+COMPILED = """
+import importlib, pkgutil, marginwise
+for module in pkgutil.walk_packages(marginwise.__path__, "marginwise."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+from marginwise._runtime.jit import FUNCTIONS
+from marginwise.warmup import warm_up
+assert warm_up() == len(FUNCTIONS) > 50
+print([function.py_func.__name__ for function in FUNCTIONS if not function.signatures])
+"""
+
+FIRST_FIT = """
+from marginwise import MarginSVC
+MarginSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+"""
+
+
+def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
+
+
+def test_the_command_says_where_compiled_code_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["warmup"]) == 0
+    assert "functions ready after" in capsys.readouterr().err
+    assert main(["warmup", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_nothing_is_left_to_compile(full: bool, tmp_path: Path) -> None:
+    if not full:
+        pytest.skip("compiles everything anew: with --full")
+    assert run(COMPILED, tmp_path).stdout == "[]\n"
+
+
+def test_a_first_fit_says_in_one_line_that_it_compiled(tmp_path: Path) -> None:
+    first = run(FIRST_FIT, tmp_path).stderr
+    assert first.startswith("marginwise compiled its loops for this machine, which took")
+    assert first.count("\n") == 1
+    assert str(tmp_path) in first
+    assert run(FIRST_FIT, tmp_path).stderr == ""

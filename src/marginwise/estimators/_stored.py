@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from marginwise._arrays import Array
 from marginwise._runtime.interrupts import hold_interrupts, safe_point
 
 
@@ -25,17 +26,21 @@ class StoredEstimator(BaseEstimator):  # type: ignore[misc]
         """The number of inputs that what was learnt is for."""
         raise NotImplementedError
 
+    def _decisions(self, cells: Array) -> Array:
+        """Return the decision values of cells, a column for two classes."""
+        raise NotImplementedError
+
     def check_stored(self) -> None:
         """Raise if a fitted estimator, from a file that anybody may have changed, does not predict."""
         n = self.n_features_in_
         names = getattr(self, "feature_names_in_", None)
         if type(n) is not int or n != self._n_inputs or (names is not None and len(names) != n):
             raise ValueError(f"it is for {self._n_inputs} inputs, and says that it has {n}")
-        values, labels = np.asarray(self.decision_function(np.zeros((1, n)))), self.predict(np.zeros((1, n)))
+        values = np.asarray(self._decisions(np.zeros((1, n))))
         width = len(np.unique(self.classes_[self.classes_ == self.classes_]))
         if width < 2 or width != len(self.classes_):
             raise ValueError(f"its classes are {self.classes_}")
-        if values.shape != ((1,) if width == 2 else (1, width)) or labels.shape != (1,):
+        if values.shape != (1, 1 if width == 2 else width):
             raise ValueError(f"it has {width} classes, and predicts {values.shape[1:]}")
         if not np.isfinite(values).all():
             raise ValueError("it predicts what is no number")

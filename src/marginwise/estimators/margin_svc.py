@@ -153,7 +153,10 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         These are the number of pairs that the class wins, and less than 1/2 more or less for how clearly it does.
         """
         check_is_fitted(self)
-        cells = self._cells(X)
+        values = self._decisions(self._cells(X))
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def _decisions(self, cells: Array) -> Array:
         n_values = len(self.classes_) if self._by_pairs else len(self.dual_coef_)
         latent = np.empty((len(cells), n_values))
         for start in range(0, len(cells), _BLOCK):
@@ -162,7 +165,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
             inputs = np.clip(self._encoding(filled), -FAR, FAR)  # farther is as far from all rows
             values = self._latent(inputs)
             latent[rows] = values if owners is None else averaged(values, owners)
-        return latent[:, 0] if len(self.classes_) == 2 else latent
+        return latent
 
     def _latent(self, inputs: Array) -> Array:
         if self._by_pairs:

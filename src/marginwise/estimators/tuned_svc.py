@@ -333,11 +333,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, columns in the order of ``classes_``."""
-        check_is_fitted(self)
-        with hold_interrupts():
-            if is_dask(X):
-                return as_blocks(dask_cells(self, X)).rows(self._proba_of)
-            return self._proba_of(self._cells(X))
+        return self._each(X, self._proba_of)
 
     def _proba_of(self, cells: Array) -> Array:
         if len(self.classes_) == 2:
@@ -370,11 +366,14 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         The log-odds of the average over the posterior, or the latent function of the SVM; for more classes the
         logarithms of their probabilities, or the number of pairs that each class wins.
         """
+        values = self._each(X, self._decisions)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def _decisions(self, cells: Array) -> Array:
         of_posterior = averaged_log_odds if len(self.classes_) == 2 else averaged_log_proba
         average = averaged if self.predictor == "svm" else of_posterior
-        values = self._each(X, lambda model, rows: model.decision(rows, self.predictor), average)
-        values = values if self.predictor == "svm" else self._weighted(values)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        values = self._rows(lambda model, rows: model.decision(rows, self.predictor), average, cells)
+        return values if self.predictor == "svm" else self._weighted(values)
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
         """Return mean and variance of the latent function, shape (n,) for two classes, (n, n_classes) for more."""
@@ -383,26 +382,17 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             mean, variance = model.latent(rows)
             return np.stack([mean, variance], axis=-1).reshape(len(mean), -1)
 
-        values = self._each(X, moments, averaged_moments)
+        values = self._each(X, partial(self._rows, moments, averaged_moments))
         mean, variance = values[:, 0::2], values[:, 1::2]
         return (mean[:, 0], variance[:, 0]) if len(self.classes_) == 2 else (mean, variance)
 
-    def _each(
-        self,
-        X: Any,
-        function: Callable[[Any, Array], Array],
-        average: Callable[[Array, Indices], Array],
-    ) -> Array:
-        """Return the values of a function of the model, in blocks of rows that bound the memory.
-
-        ``average`` is that over the copies of a row whose gaps were filled in several ways.
-        """
+    def _each(self, X: Any, function: Callable[[Array], Array]) -> Array:
+        """Return the values of a function of cells for the rows of a table, wherever they are."""
         check_is_fitted(self)
         with hold_interrupts():
-            rows = partial(self._rows, function, average)
             if is_dask(X):
-                return as_blocks(dask_cells(self, X)).rows(rows)
-            return rows(self._cells(X))
+                return as_blocks(dask_cells(self, X)).rows(function)
+            return function(self._cells(X))
 
     def _rows(
         self,
@@ -410,6 +400,10 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         average: Callable[[Array, Indices], Array],
         cells: Array,
     ) -> Array:
+        """Return the values of a function of the model, in blocks of rows that bound the memory.
+
+        ``average`` is that over the copies of a row whose gaps were filled in several ways.
+        """
         (model,) = self.models_
         step = max(1, _BLOCK_NUMBERS // model.n_points)
         blocks = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_expit, logsumexp
+from scipy.special import expit, log_expit, logsumexp
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
@@ -17,12 +17,18 @@ from marginwise.ensemble import TunedModel
 from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._stack import Stack
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
+from marginwise.inference.reduction import reduced
 from marginwise.likelihoods import Slack
 from marginwise.problem import Problem
 from marginwise.svm import solve_problem
 
 #: Latent mean below which only probabilities decide: they are equal to rounding.
 _TIE = 1e-9
+
+
+def _probability(predictor: GaussianPredictor, mean: Array, variance: Array) -> Array:
+    log_q = predictor.log_label_probability_of(mean, variance)
+    return expit(log_q[:, 1] - log_q[:, 0])
 
 
 class Expansion(NamedTuple):
@@ -97,7 +103,7 @@ class BinaryModel(Stack):
     @cached_property
     def predictors(self) -> tuple[GaussianPredictor, ...]:
         """The posterior of each member, as far as predictions need it."""
-        return tuple(self._predictor(member) for member in self.members)
+        return tuple(reduced(one, partial(_probability, one)) for one in map(self._predictor, self.members))
 
     def log_odds(self, X: Array, predictor: str) -> Array:
         """Return the log-odds of label +1: from them probabilities keep their digits, however small they are."""

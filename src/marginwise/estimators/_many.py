@@ -14,6 +14,7 @@ from marginwise.ensemble import TunedModel
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._pairs import PairMachines, couple, train_pairs
 from marginwise.estimators._stack import Stack
+from marginwise.inference.reduction import reduced
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack
 from marginwise.many import LEAST_SQUARES, METHODS, ClassPredictor
@@ -71,7 +72,12 @@ class ClassModel(Stack):
     @cached_property
     def predictors(self) -> tuple[ClassPredictor, ...]:
         """The latent functions of each member, as far as predictions need them."""
-        return tuple(self._predictor(member) for member in self.members)
+        return tuple(self._reduced(member) for member in self.members)
+
+    def _reduced(self, member: TunedModel) -> ClassPredictor:
+        latent, link = self._predictor(member), member.link
+        assert link is not None
+        return reduced(latent, lambda mean, v: np.exp(link.log_proba(mean + latent.offset, latent.unit * v)))
 
     def _predictor(self, member: TunedModel) -> ClassPredictor:
         h = member.hyperparameters

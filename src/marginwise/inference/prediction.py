@@ -50,7 +50,7 @@ class LatentPredictor:
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
         X = check_inputs(X_new, "X_new")
-        blocks = [self._moments(rows, self.kernel.cross(rows, self.points)) for rows in self._in_blocks(X)]
+        blocks = [self.moments_of(rows, self.kernel.cross(rows, self.points)) for rows in self._in_blocks(X)]
         return tuple(np.concatenate(part) for part in zip(*blocks, strict=True))  # type: ignore[return-value]
 
     def latent_mean(self, X_new: npt.ArrayLike) -> Array:
@@ -59,7 +59,8 @@ class LatentPredictor:
         blocks = [self.kernel.cross(rows, self.points) @ self.coefficients for rows in self._in_blocks(X)]
         return np.concatenate(blocks)
 
-    def _moments(self, X: Array, k: Array) -> tuple[Array, Array]:
+    def moments_of(self, X: Array, k: Array) -> tuple[Array, Array]:
+        """Return mean and variance at the rows of X from their covariances with the points."""
         prior = self.kernel.diagonal(X)
         image = k @ self.gain
         square = self.gain.shape[1] == len(self.points)

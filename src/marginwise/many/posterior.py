@@ -131,7 +131,7 @@ class ClassPredictor(LatentPredictor):
 
     def moments(self, X: Array, cross: Array | None = None) -> Moments:
         """Return what a link takes; ``cross`` are the covariances of the rows with the points, if they are at hand."""
-        mean, variance = self.latent_mean_and_variance(X) if cross is None else self._moments(X, cross)
+        mean, variance = self.latent_mean_and_variance(X) if cross is None else self.moments_of(X, cross)
         return Moments(mean + self.offset, self.unit * variance)
 
 

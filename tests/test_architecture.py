@@ -107,3 +107,15 @@ def test_only_estimators_and_above_know_scikit_learn():
         if layer not in SKLEARN_LAYERS and any(module.split(".")[0] == "sklearn" for module in _imports(path))
     ]
     assert not wrong
+
+
+def test_private_parts_of_joblib_and_scikit_learn_are_known_in_one_place():
+    """Joblib's executor and its tracker have no public names; all else that is used does."""
+    private = {}
+    for path, _ in _modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("joblib", "sklearn"):
+                names = [*node.module.split("."), *(alias.name for alias in node.names)]
+                if "externals" in names or any(name.startswith("_") for name in names):
+                    private.setdefault(str(path.relative_to(PACKAGE)), []).append(".".join(names))
+    assert set(private) == {"_runtime/processes.py"}

@@ -150,3 +150,41 @@ def test_a_killed_worker_does_not_stop_the_fit(tmp_path: Path) -> None:
         fit.join(timeout=120)
     assert done
     np.testing.assert_allclose(done[0].hyperparameters_.to_vector(), expected, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_at_any_moment_changes_nothing(tmp_path: Path, full: bool) -> None:
+    """105,908 rows in 20 blocks, 20 times: the size of the largest table that was measured."""
+    if not full:
+        pytest.skip("takes long, and does what the test above does: with --full")
+    distributed = pytest.importorskip("distributed")
+    rows, times = 105_908, 20
+    table, rng = blobs(rows, 4, shift=0.5), np.random.default_rng(20)
+    model = TunedSVC(0.0, rank=60, subset=500, random_state=0)
+    found: list[np.ndarray] = []
+
+    def fit() -> None:
+        X = da.from_array(table.X, chunks=(-(-rows // 20), 4))
+        fitted = TunedSVC(**model.get_params()).fit(X, table.y)
+        found.append(np.concatenate([fitted.hyperparameters_.to_vector(), fitted.predict_proba(table.X[:50])[:, 1]]))
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        dask.config.set(scheduler=None),
+    ):
+        fit()  # compiles
+        begun = time.monotonic()
+        fit()
+        seconds = time.monotonic() - begun
+        for number in range(times):
+            thread = threading.Thread(target=fit)
+            thread.start()
+            time.sleep(rng.uniform(0.0, 0.9) * seconds)
+            os.kill(cluster.workers[int(rng.choice(list(cluster.workers)))].pid, signal.SIGKILL)
+            thread.join(timeout=600)
+            assert len(found) == 3 + number, "the fit did not come to its end"
+            client.wait_for_workers(2, timeout=60)
+    np.testing.assert_array_equal(found, [found[0]] * len(found))

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks([TunedSVC(max_evaluations=20, random_state=0)])
+@parametrize_with_checks([TunedSVC(random_state=0)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 

@@ -74,7 +74,8 @@ PARAMETERS = st.fixed_dictionaries(
 #: The ways to refuse a table that cannot be learnt from, each of which says why.
 REFUSALS = (
     "at least two classes",
-    "at least one non-zero number",
+    "weights that are not all zero",
+    "expected a number from -1e+100 to 1e+100",
     "because a class has only one row",
     "0, or weights from",
 )

@@ -79,7 +79,11 @@ def parquet_file(rng: np.random.Generator) -> bytes:
 
 def gzip_file(rng: np.random.Generator) -> bytes:
     if rng.random() < 0.1:
-        return gzip.compress(bytes(2**29), 1)
+        written = io.BytesIO()
+        with gzip.GzipFile(fileobj=written, mode="wb", compresslevel=1) as file:
+            for _ in range(2**9):
+                file.write(bytes(2**20))
+        return written.getvalue()
     content = gzip.compress(csv_file(rng))
     return damaged(rng, content) if rng.random() < 0.5 else content
 

@@ -259,7 +259,9 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     with monkeypatch.context() as patch:
         patch.setattr("marginwise.search.checkpoint.sync", full)
-        with pytest.raises(MarginwiseError, match=r"can't be written: No space left on device; .* the same call"):
+        with pytest.raises(
+            MarginwiseError, match=r"can't be read or written: No space left on device; .* the same call"
+        ):
             go(tmp_path)
     assert_same(go(tmp_path), go(None))
 
@@ -404,3 +406,13 @@ def test_killed_at_random_moments_it_ends_the_same(seed: int, tmp_path: Path, fu
         assert set(continued.files) == whole.keys()
         for name, column in whole.items():
             np.testing.assert_array_equal(continued[name], column, err_msg=name)
+
+
+def test_a_file_system_without_locks_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("marginwise._runtime.files.fcntl.flock", none)
+    assert_same(go(tmp_path), go(None))
+    monkeypatch.setattr("marginwise._runtime.files.fcntl", None)
+    assert_same(go(tmp_path), go(None))

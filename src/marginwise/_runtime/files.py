@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 import uuid
@@ -12,6 +13,9 @@ try:
     import fcntl
 except ImportError:  # no such locks on this system: see hold
     fcntl = None  # type: ignore[assignment]
+
+#: What file systems without locks answer.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 #: Seconds between attempts at a lock.
 _AGAIN = 0.05
@@ -50,5 +54,9 @@ def hold(file: IO[Any], patience: float) -> bool:
             if time.monotonic() >= end:
                 return False
             time.sleep(_AGAIN)
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return True
+            raise
         else:
             return True

@@ -40,7 +40,7 @@ class Scaling:
     @classmethod
     def none(cls, X: Array) -> Scaling:
         """Return the scaling that changes nothing, for inputs whose squares are finite."""
-        require_near(X, instead="or take standardize=True")
+        require_near(X, instead="or standardize=True")
         return cls(np.ones(X.shape[1]), np.zeros(X.shape[1]), np.ones(X.shape[1]))
 
     def __call__(self, X: Array) -> Array:

@@ -101,13 +101,16 @@ class Checkpoint:
         self._file.close()
 
     def _open(self, settings: dict[str, Any]) -> None:
-        if not hold(self._file, _PATIENCE):
+        with self._explained():
+            free = hold(self._file, _PATIENCE)
+        if not free:
             raise InvalidInputError(
                 "checkpoint",
                 str(self._path),
                 "a checkpoint that no other process works on; wait until it has ended, or take another directory",
             )
-        lines, size, bad = _complete_lines(self._path)
+        with self._explained():
+            lines, size, bad = _complete_lines(self._path)
         if lines:
             self._check(lines[0], settings)
             self.entries = lines[1:]
@@ -160,8 +163,8 @@ class Checkpoint:
             yield
         except OSError as error:
             raise MarginwiseError(
-                f"the checkpoint {self._path} can't be written: {error.strerror or error}; what it holds is kept, and "
-                "the same call goes on from it when that is mended"
+                f"the checkpoint {self._path} can't be read or written: {error.strerror or error}; what it holds is "
+                "kept, and the same call goes on from it when that is mended"
             ) from None
 
 

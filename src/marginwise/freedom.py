@@ -360,5 +360,5 @@ def _rarer_label(problem: Problem) -> int:
 
 
 def _has_freedom(problem: Problem, start: Model) -> bool:
-    """Say whether inputs could have length scales of their own."""
-    return problem.X.shape[1] > 1 and bool(start.groups)
+    """Say whether columns could have length scales of their own."""
+    return start.kernel.n_columns(problem.X.shape[1]) > 1 and bool(start.groups)

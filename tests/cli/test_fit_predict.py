@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 from cli_tables import patients, write_csv
 from marginwise import TunedSVC, load_table, save_model
 from marginwise.cli import main
+from marginwise.errors import TableWarning
 from marginwise.saving import FORMAT
 
 FAST = ["--freedom", "0", "--quiet"]
@@ -332,6 +334,22 @@ def test_mistakes_in_a_call_of_predict(run, folder: Path, tmp_path: Path) -> Non
     assert "nowhere.csv: expected an existing file" in refused(run, "predict", model, tmp_path / "nowhere.csv")
     assert "nowhere.skops" in refused(run, "predict", tmp_path / "nowhere.skops", new)
     assert "is not a model file" in refused(run, "predict", new, new)
+
+
+def test_models_from_python_know_their_words_and_dates(run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"code": rng.integers(0, 3, 40), "word": rng.choice(["u", "v"], 40)})
+    table["level"] = pd.Categorical(rng.choice(["lo", "hi"], 40), ["lo", "hi"], ordered=True)
+    table["when"] = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, 40), "D")
+    y = np.where((table["word"] == "u") ^ (rng.random(40) < 0.1), "yes", "no")
+    with pytest.warns(TableWarning, match="holds dates"):
+        model = TunedSVC(0.0, random_state=0).fit(table, y)
+    save_model(model, tmp_path / "m.skops")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run("predict", tmp_path / "m.skops", tmp_path / "t.csv", "--proba")
+    assert code == 0
+    found = [float(row["p(yes)"]) for row in csv.DictReader(io.StringIO(out))]
+    np.testing.assert_allclose(found, model.predict_proba(table)[:, 1], rtol=1e-4)
 
 
 def test_changed_model_file_is_refused(run, folder: Path, tmp_path: Path) -> None:

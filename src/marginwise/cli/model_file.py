@@ -9,7 +9,7 @@ from typing import Any
 from marginwise.datasets import Schema
 from marginwise.errors import ModelFileError
 from marginwise.saving import load_model, save_model
-from marginwise.tables.reading import CATEGORY, DATE
+from marginwise.tables.reading import DATE
 
 
 def write_model(model: Any, schema: Schema, path: Path) -> None:
@@ -35,8 +35,7 @@ def read_model(path: Path) -> tuple[Any, Schema]:
     if described is None:
         names = getattr(model, "feature_names_in_", None)
         numbered = [f"x{a}" for a in range(1, model.n_features_in_ + 1)]
-        columns = tuple(numbered if names is None else map(str, names))
-        return model, Schema(columns, _words_of(model, columns), "", _of_kind(model, columns, DATE))
+        return model, _schema_of(model, tuple(numbered if names is None else map(str, names)))
     if not isinstance(described, Mapping) or not {"columns", "categories", "target"} <= set(described):
         raise ModelFileError(f"{path} does not say which columns its model expects")
     if len(described["columns"]) != model.n_features_in_:
@@ -46,12 +45,13 @@ def read_model(path: Path) -> tuple[Any, Schema]:
     return model, Schema(tuple(described["columns"]), categories, described["target"], dates)
 
 
-def _words_of(model: Any, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the categories of a model's columns of words."""
-    columns = dict(zip(names, getattr(model, "_schema", Schema((), {}, "")).columns, strict=False))
-    return {name: columns[name].categories for name in _of_kind(model, names, CATEGORY)}
-
-
-def _of_kind(model: Any, names: tuple[str, ...], kind: str) -> tuple[str, ...]:
-    columns = getattr(model, "_schema", Schema((), {}, "")).columns
-    return tuple(name for name, column in zip(names, columns, strict=False) if column.kind == kind)
+def _schema_of(model: Any, names: tuple[str, ...]) -> Schema:
+    """Return what columns of these names hold by the model's own schema, if it has one; codes are numbers in files."""
+    learnt = getattr(model, "_schema", None)
+    kinds = dict(zip(names, () if learnt is None else learnt.columns, strict=learnt is not None))
+    words = {
+        name: column.categories
+        for name, column in kinds.items()
+        if column.categories and all(isinstance(category, str) for category in column.categories)
+    }
+    return Schema(names, words, "", tuple(name for name, column in kinds.items() if column.kind == DATE))

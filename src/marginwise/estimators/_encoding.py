@@ -25,6 +25,7 @@ from scipy.special import log_expit
 
 from marginwise._arrays import Array, Indices, Mask
 from marginwise.draw import row_numbers
+from marginwise.errors import InvalidInputError
 from marginwise.estimators._scaling import Scaling
 
 #: Training rows that gaps are filled from.
@@ -149,8 +150,10 @@ class Encoding:
         """
         gaps = np.isnan(cells) & (self.gap == 0.0) & (np.array(self.n_values) == 0)
         rows = gaps.any(axis=1)
-        if not rows.any() or not len(self.donors):
+        if not rows.any():
             return cells, None
+        if not len(self.donors):
+            raise InvalidInputError("X", "a table with gaps", "none, because the model is of before gaps; fit it again")
         owners = np.repeat(np.arange(len(cells)), np.where(rows, len(self.donors), 1))
         copies = cells[owners]
         first = np.flatnonzero(np.diff(owners, prepend=-1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -259,6 +259,22 @@ class Kernel(ABC):
     def _spread(self, pairs: list[tuple[float, float]]) -> Array:
         sizes = np.array([len(h.values) for h in self.hyperparameters], dtype=np.intp)  # there may be none
         return np.repeat(np.array(pairs).reshape(-1, 2), sizes, axis=0).T
+
+
+class OfColumns(Kernel):
+    """A kernel with a field for the column of each input: those of one column share what each could have its own of."""
+
+    columns: Ties | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", checked_ties(self.columns))
+
+    @property
+    def ties(self) -> Ties | None:
+        return self.columns
+
+    def tied(self, columns: Sequence[int]) -> Self:
+        return replace(self, columns=tuple(columns))  # type: ignore[type-var]
 
 
 def positive(name: str, value: object) -> float:

@@ -8,7 +8,6 @@ every term. Four amplitudes say how much of each there is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Self
@@ -16,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Kernel, Ties, checked_ties, positive, positives
+from marginwise.kernels.base import Hyperparameter, Kernel, OfColumns, Ties, positive, positives
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.laplacian import Laplacian
 from marginwise.kernels.linear import Linear
@@ -33,7 +32,7 @@ _OWN = {h.name: h for term in (RBF(), Constant(), Linear(), Laplacian()) for h i
 
 
 @dataclass(frozen=True)
-class Blend(Kernel):
+class Blend(OfColumns):
     """The sum of a constant, a linear, an RBF and a Laplacian kernel that share their relative length scales.
 
     Parameters
@@ -58,19 +57,12 @@ class Blend(Kernel):
     columns: Ties | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in TERMS:
             value = getattr(self, name)
             object.__setattr__(self, name, 0.0 if value == 0.0 else positive(name, value))
         object.__setattr__(self, "lam", positive("lam", self.lam))
         object.__setattr__(self, "length_scales", positives("length_scales", self.length_scales))
-        object.__setattr__(self, "columns", checked_ties(self.columns))
-
-    @property
-    def ties(self) -> Ties | None:
-        return self.columns
-
-    def tied(self, columns: Sequence[int]) -> Self:
-        return replace(self, columns=tuple(columns))
 
     @property
     def present(self) -> tuple[str, ...]:

@@ -5,8 +5,7 @@ K(x, x') = (klin/d) Σ_a r_a x_a x'_a,   r_a = (m̄/m_a)², m̄ the geometric me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -14,12 +13,11 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise.kernels.base import (
     Hyperparameter,
-    Kernel,
     Normal,
+    OfColumns,
     Ties,
     by_column,
     by_input,
-    checked_ties,
     per_input,
     positive,
     positives,
@@ -31,7 +29,7 @@ SCALE_BOUNDS = (1e-2, 1e3)
 
 
 @dataclass(frozen=True)
-class Linear(Kernel):
+class Linear(OfColumns):
     """K(x, x') = (klin/d) Σ_a r_a x_a x'_a: for standardised inputs klin on average on the diagonal.
 
     Parameters
@@ -52,16 +50,9 @@ class Linear(Kernel):
     columns: Ties | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "klin", positive("klin", self.klin))
         object.__setattr__(self, "relative_scales", positives("relative_scales", self.relative_scales))
-        object.__setattr__(self, "columns", checked_ties(self.columns))
-
-    @property
-    def ties(self) -> Ties | None:
-        return self.columns
-
-    def tied(self, columns: Sequence[int]) -> Self:
-        return replace(self, columns=tuple(columns))
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Kernel, Ties, by_column, checked_ties, per_input, positives
+from marginwise.kernels.base import OfColumns, by_column, per_input, positives
 
 
-class Stationary(Kernel):
+class Stationary(OfColumns):
     """K(x, x') = amplitude · g((x_a - x'_a)/l_a …), g(0) = 1. The amplitude comes first among the fields."""
 
     has_amplitude: ClassVar[bool] = True
 
     length_scales: tuple[float, ...]
-    columns: Ties | None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "length_scales", positives("length_scales", self.length_scales))
-        object.__setattr__(self, "columns", checked_ties(self.columns))
-
-    @property
-    def ties(self) -> Ties | None:
-        return self.columns
-
-    def tied(self, columns: Sequence[int]) -> Self:
-        return replace(self, columns=tuple(columns))  # type: ignore[type-var]
 
     @property
     @abstractmethod

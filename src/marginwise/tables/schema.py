@@ -62,35 +62,33 @@ class Column:
         if self.kind == NOTHING or _is_missing(cells).all():  # nothing was learnt of it, or there is nothing to tell
             return np.full(len(cells.values), np.nan)
         if self.kind == CATEGORY:
-            return self._places(cells)
+            self._require_words_or_numbers(cells)
+            return self._places(cells, float(len(self.categories)))
         if cells.kind != self.kind and not (self.kind == ORDERED and cells.kind == CATEGORY):
             self._changed("words came" if cells.kind == CATEGORY else f"{IN_WORDS[cells.kind]} came")
         if self.kind == ORDERED:
             return self._ordered(cells)
         return self._finite(cells.values)
 
-    def _places(self, cells: Cells) -> Array:
-        missing = _is_missing(cells)
-        values = _named_values(cells)
-        words = [isinstance(category, str) for category in self.categories]
-        came = {isinstance(value, str) for value in values[~missing]}
-        if words and len(came) == 1 and all(words) != came.pop() and len(set(words)) == 1:
-            self._changed("numbers came" if words[0] else "words came")
+    def _places(self, cells: Cells, unseen: float) -> Array:
+        """Return the places of the cells among the categories."""
         place = {category: float(k) for k, category in enumerate(self.categories)}
-        unseen = float(len(self.categories))
-        return np.array(
-            [np.nan if gone else place.get(value, unseen) for value, gone in zip(values, missing, strict=True)]
-        )
+        pairs = zip(_named_values(cells), _is_missing(cells), strict=True)
+        return np.array([np.nan if gone else place.get(value, unseen) for value, gone in pairs])
 
     def _ordered(self, cells: Cells) -> Array:
-        place = {category: float(k) for k, category in enumerate(self.categories)}
-        missing, values = _is_missing(cells), _named_values(cells)
-        unknown = sorted(
-            {str(value) for value, gone in zip(values, missing, strict=True) if not gone and value not in place}
-        )
-        if unknown:
-            self._changed(f"{unknown[0]!r} came, which has no place among {', '.join(map(repr, self.categories))}")
-        return np.array([np.nan if gone else place[value] for value, gone in zip(values, missing, strict=True)])
+        places = self._places(cells, -1.0)
+        if (places < 0.0).any():
+            stranger = _named_values(cells)[int(np.argmax(places < 0.0))]
+            self._changed(f"{stranger!r} came, which has no place among {', '.join(map(repr, self.categories))}")
+        return places
+
+    def _require_words_or_numbers(self, cells: Cells) -> None:
+        """Say so if all categories were words and numbers came, or the other way round."""
+        before = {isinstance(category, str) for category in self.categories}
+        now = {isinstance(value, str) for value in _named_values(cells)[~_is_missing(cells)]}
+        if len(before) == len(now) == 1 and before != now:
+            self._changed("words came" if True in now else "numbers came")
 
     def _finite(self, values: Array) -> Array:
         if np.isinf(values).any():

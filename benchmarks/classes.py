@@ -2,6 +2,7 @@
 
     python benchmarks/classes.py compare [--splits 0 1 2 3 4] [--methods ...] [--sets ...]    a line for each result
     python benchmarks/classes.py report                                                       tables of these lines
+    python benchmarks/classes.py choose  what the default is made of, and pairs instead, on splits 100 and 101
     python benchmarks/classes.py speed   fits with 3, 10, 26 classes and predictions with 2, 10, 26, as ratios
     python benchmarks/classes.py large   20,000 rows, 20 inputs, 10 classes, two threads: time and peak of memory
     python benchmarks/classes.py hard    100 and 1,000 classes; classes with 1 to 3 rows; 1000 rows to one
@@ -19,6 +20,7 @@ import resource
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 if "large" not in sys.argv:
@@ -33,9 +35,10 @@ from sklearn.svm import SVC
 
 from classify import METHODS as ALL
 from classify import standardise
-from marginwise import TunedSVC
+from marginwise import TunedSVC, posterior
 from marginwise.cli.held_out import HeldOutRows
 from marginwise.comparison import GRID, calibration_error
+from marginwise.estimators._pairs import couple, pairs_of
 from results import Results
 
 
@@ -195,6 +198,52 @@ def large(options):
     print(f"log-loss {loss:.4f}, expected {model.loo_log_loss_:.4f}")
 
 
+def overlapping(n, seed):
+    """Six clouds that overlap, with ten labels in a hundred wrong."""
+    options = {"n_informative": 5, "n_redundant": 0, "n_clusters_per_class": 2, "flip_y": 0.1, "random_state": seed}
+    return make_classification(n, 8, n_classes=6, **options)
+
+
+def pairs_by_ep(model, X, y, Z):
+    """Return coupled probabilities of an EP posterior for each two classes, with the model's one kernel and C."""
+    h, slack = model.hyperparameters_, model.models_[0].slack
+    inputs, new = model._encoding(X), model._encoding(Z)
+    columns = []
+    for i, j in zip(*pairs_of(len(model.classes_)), strict=True):
+        rows = np.flatnonzero((y == i) | (y == j))
+        two = posterior(inputs[rows], np.where(y[rows] == j, 1.0, -1.0), h.C, slack, kernel=h.kernel)
+        columns.append(two.predict_proba(new)[:, 1])
+    return couple(np.column_stack(columns), len(model.classes_))
+
+
+def choose(options):
+    """Print the log-loss of the parts of the default and of what it could be."""
+    sets = SETS | {
+        "waveform, 300": lambda seed: parted(*waveform(3300, seed), 300, seed),
+        "overlapping": lambda seed: parted(*overlapping(3500, seed), 500, seed),
+    }
+    for name in sets:
+        rows = {}
+        for split in (100, 101):
+            X, y, Z, z = sets[name](split)
+            X, Z = standardise(X, Z)
+            stack = TunedSVC(random_state=0).fit(X, y)
+            alone = TunedSVC(freedom=0, random_state=0).fit(X, y)
+            part = alone.models_[0]
+            for member in part.members:
+                one = replace(part, members=(replace(member, weight=1.0),))
+                rows.setdefault(f"{member.method}, one length scale", []).append(
+                    losses(np.exp(one.log_proba(alone._encoding(Z), "posterior")), z)[0]
+                )
+            rows.setdefault("half of each, one length scale", []).append(losses(alone.predict_proba(Z), z)[0])
+            rows.setdefault("ladder, stacked (default)", []).append(losses(stack.predict_proba(Z), z)[0])
+            paired = TunedSVC(freedom=0, criterion="ep-loo", random_state=0).fit(X, y)
+            rows.setdefault("ep-loo over pairs, EP, coupled", []).append(losses(pairs_by_ep(paired, X, y, Z), z)[0])
+        print(name)
+        for what, values in rows.items():
+            print(f"    {what:<36} {np.mean(values):.4f}", flush=True)
+
+
 def hard_cases(seed=100):
     """Yield names and training rows: each class has at least one."""
     for n_classes, n in ((100, 1000), (1000, 5000)):
@@ -237,7 +286,7 @@ def warm_up():
     TunedSVC().fit(X, y)
 
 
-TASKS = {"compare": compare, "report": report, "speed": speed, "large": large, "hard": hard}
+TASKS = {"compare": compare, "report": report, "choose": choose, "speed": speed, "large": large, "hard": hard}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -247,6 +296,6 @@ if __name__ == "__main__":
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    if arguments.task in ("compare", "speed", "hard"):
+    if arguments.task in ("compare", "choose", "speed", "hard"):
         warm_up()
     TASKS[arguments.task](arguments)

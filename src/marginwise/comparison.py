@@ -25,9 +25,9 @@ from sklearn.svm import SVC
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
-from marginwise.criteria import as_criterion
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
+from marginwise.estimators._parameters import chosen_criterion
 
 Rows = Indices
 
@@ -112,10 +112,13 @@ def peer_names() -> tuple[str, ...]:
 def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words: Mask) -> dict[str, Any]:
     """Return estimators by name: TunedSVC with each criterion, and these peers; ``words`` are the columns of words."""
     for name in criteria:
-        as_criterion(name)
+        chosen_criterion(name, None, 2)
     for name in peers:
         choose("peers", name, _PEERS)
-    tuned = {f"TunedSVC {name}": TunedSVC(criterion=name, random_state=seed) for name in criteria}
+    tuned = {
+        "TunedSVC" if name == "auto" else f"TunedSVC {name}": TunedSVC(criterion=name, random_state=seed)
+        for name in criteria
+    }
     return tuned | {name: _PEERS[name](seed, words) for name in peers}
 
 

@@ -15,7 +15,7 @@ from marginwise.cli.outputs import add_output_arguments, check_output, written_w
 from marginwise.cli.text import aligned, listed, numbered, percent, tell, warn
 from marginwise.errors import InvalidInputError
 
-_CRITERIA = "ep-loo,ep-evidence,laplace-evidence,span"
+_CRITERIA = "auto,ep-evidence,laplace-evidence,span"
 _PEERS = "grid-svc,logistic,forest,boosting"
 
 

@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the estimator."""
     tuning = parser.add_argument_group("tuning")
-    tuning.add_argument("--criterion", default="ep-loo", help="what is optimised (default: %(default)s)")
+    tuning.add_argument(
+        "--criterion", default="auto", help="what is optimised (default: ep-loo for two classes, ls-loo for more)"
+    )
     tuning.add_argument(
         "--slack", choices=("linear", "quadratic"), help="penalty for small margins (default: the criterion's)"
     )

@@ -13,6 +13,7 @@ from marginwise.cli.influence import influences
 from marginwise.cli.text import aligned, bar, numbered, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
+from marginwise.estimators._parameters import chosen_criterion
 
 #: Inputs, and classes, shown on a terminal; the report has all.
 _TOP = 10
@@ -183,7 +184,7 @@ def summarise(
         rows=len(table.y),
         inputs=table.X.shape[1],
         classes=dict(zip(words, counts.tolist(), strict=True)),
-        criterion=str(model.criterion),
+        criterion=chosen_criterion(model.criterion, model.slack, len(words))[0].name,
         slack=model.models_[0].slack.name,
         seed=seed,
         loo_error=model.loo_error_,

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from marginwise._runtime.processes import check_n_jobs
+from marginwise.criteria import Criterion, as_criterion
+from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
+from marginwise.criteria.pairs import OverPairs
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel
+from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
 from marginwise.priors import DEVIATION, Prior, is_deviation
+
+#: The criterion that suits the number of classes, and what that is for two.
+AUTO, _TWO_CLASSES = "auto", "ep-loo"
 
 #: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
 _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
@@ -39,6 +46,22 @@ def check_parameters(estimator: Any) -> None:
         raise InvalidInputError("validation_fraction", fraction, "a number between 0 and 1, or None")
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
+
+
+def chosen_criterion(criterion: Any, slack: Any, n_classes: int) -> tuple[Criterion, Slack]:
+    """Return what TunedSVC optimises, and the slack of its SVM.
+
+    "auto" is ep-loo for two classes, and for more the leave-one-out probability by least squares, which sees all of
+    them at once; any other criterion is summed over the pairs of classes.
+    """
+    closed = isinstance(criterion, str) and criterion == AUTO
+    two = as_criterion(_TWO_CLASSES if closed else criterion, slack)
+    svm_slack = as_slack(two.likelihood)  # says so where there is none, before anything is tuned
+    if n_classes == 2:
+        return two, svm_slack
+    if closed or isinstance(two, LeastSquaresLeaveOneOut):
+        return LeastSquaresLeaveOneOut(), svm_slack
+    return OverPairs(two), svm_slack
 
 
 def as_template(kernel: Any, columns: Sequence[int] | None = None) -> Model:

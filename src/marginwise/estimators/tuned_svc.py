@@ -19,9 +19,6 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise.covariance import as_blocks
-from marginwise.criteria import as_criterion
-from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
-from marginwise.criteria.pairs import OverPairs
 from marginwise.errors import ConvergenceWarning, TableWarning
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
@@ -37,20 +34,16 @@ from marginwise.estimators._encoding import (
 )
 from marginwise.estimators._fitting import Recipe, Rows, fit_model, model_at
 from marginwise.estimators._many import OneAgainstRest
-from marginwise.estimators._parameters import as_template, check_parameters
+from marginwise.estimators._parameters import as_template, check_parameters, chosen_criterion
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.kernels import Kernel
-from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import ClassProblem, Problem
 from marginwise.search import Limits, Record, Run, Trace, as_search
 from marginwise.search.fit_progress import whole_fit
 from marginwise.tuning import SearchSettings
-
-#: The criterion of "auto" for two classes; for more it is that of least squares.
-_TWO_CLASSES = "ep-loo"
 
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
@@ -61,7 +54,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     The slack penalty, the kernel's amplitude and offset and the length scales are found by gradient ascent on a
     criterion: no grid. Unless told otherwise, the model averages over how different the length scales of the inputs
-    may be, with weights from examples that were left out. More than two classes are separated one against the rest.
+    may be, with weights from examples that were left out. More than two classes share one kernel and
+    one search.
 
     Parameters
     ----------
@@ -75,8 +69,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         straight lines, smooth curves and steps along the axes are all within reach; terms that carry nothing are
         dropped. "rbf" is the paper's, a Gaussian bell and a constant. A kernel of ``marginwise.kernels``, or a sum of
         them, says what form to tune; its own values don't matter.
-    criterion : str or Criterion, default="ep-loo"
-        What is optimised; see ``marginwise.criterion_names()``. Touch it to compare criteria.
+    criterion : str or Criterion, default="auto"
+        What is optimised; see ``marginwise.criterion_names()``. "auto" is "ep-loo" for two classes and "ls-loo" for
+        more; other criteria are summed over the pairs of classes. Touch it to compare criteria.
     slack : {"linear", "quadratic"} or None, default=None
         Penalty for margins below 1; None takes the criterion's default, linear where it has both.
     prior : Prior or None, default=None
@@ -87,7 +82,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         Further searches from random starts, for the first search (one length scale) only: the others go on from the
         best of them. Raise it if a warning says that the optimum is poor.
     predictor : {"posterior", "svm"}, default="posterior"
-        Predict with the average over the posterior, or with the classical SVM on its support vectors.
+        Predict with the average over the posterior, or with the classical SVM on its support vectors: for more than two
+        classes one for each pair, trained on the rows that the model holds.
     standardize : bool, default=True
         Whether inputs are brought to mean 0 and variance 1 first. Turn it off only if their scales are comparable
         and mean something.
@@ -111,7 +107,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         Whether to show on standard error how far the fit is and how long it will take: a bar on terminals (if rich is
         installed), elsewhere lines of text, as in notebooks. None shows it on terminals only.
     n_jobs : int or None, default=None
-        Processes for classes, folds and restarts; the result does not depend on it.
+        Processes for folds and restarts; the result does not depend on it.
     random_state : int, RandomState or None, default=None
         Draws the folds and random starts.
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
@@ -125,8 +121,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         Of the component with the largest weight; ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for
         inputs as the model sees them (standardised). For another kernel than "rbf" a ``Model``, of which ``C_`` and
         ``kernel_`` are the parts (``k0_`` and ``koff_`` are there for "auto", too, 0 for a term that was dropped).
-        For more than two classes these belong to the first class
-        against the rest; ``models_`` has all.
+        All classes share them.
     feature_importances_ : array of shape (n_features,)
         How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
         averaged over components and classes, with sum 1.
@@ -134,16 +129,16 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         How much of the latent function's variance is "straight", "smooth" and "stepwise", with sum 1: the shares of the
         kernel's linear, RBF and Laplacian terms, averaged over components and classes.
     criterion_value_, log_evidence_ : float
-        The criterion, and ln Q(Y|X) by expectation propagation, of that component.
+        The criterion, and ln Q(Y|X) by expectation propagation, of that component; NaN for more than two classes.
     loo_log_loss_, loo_error_ : float
         Estimates of log-loss and error on new data: from the folds where there were some, otherwise from the
-        leave-one-out distributions of expectation propagation, which are optimistic if ``freedom`` is large.
+        leave-one-out distributions, which are optimistic if ``freedom`` is large.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Run
         All searches of the main tuning.
-    models_ : list of BinaryModel
-        One for two classes; otherwise one for each class against the rest.
+    models_ : list of one BinaryModel or ClassModel
+        The model behind it: its members, their weights, what was held out.
 
     Examples
     --------
@@ -227,8 +222,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_parameters(self)
         check_scale(self.rank, self.subset)
-        criterion = as_criterion(_TWO_CLASSES if self.criterion == "auto" else self.criterion, self.slack)
-        slack = as_slack(criterion.likelihood)  # the SVM's: says so where there is none, before anything is tuned
+        chosen_criterion(self.criterion, self.slack, 2)  # says what is wrong with it before the table is read
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
@@ -239,9 +233,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             rows = Rows(rows.all, _problem(self._encoding(drawn.X), drawn))
-        if len(self.classes_) > 2:
-            closed = self.criterion == "auto" or isinstance(criterion, LeastSquaresLeaveOneOut)
-            criterion = LeastSquaresLeaveOneOut() if closed else OverPairs(criterion)
+        criterion, slack = chosen_criterion(self.criterion, self.slack, len(self.classes_))
         prior = Prior() if self.prior is None else self.prior
         settings = SearchSettings(
             search=as_search(self.search),

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise.criteria import Criterion
 from marginwise.display.plots._axes import axes_for
 from marginwise.errors import InvalidInputError
+from marginwise.estimators._parameters import chosen_criterion
 from marginwise.search import LineScan
-from marginwise.tuning import scan_line
+from marginwise.search.line import scan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +55,7 @@ class LineDisplay:
     ) -> LineDisplay:
         """Draw criteria between the ends of two searches of a fitted TunedSVC, by default its own criterion.
 
-        If there is a barrier, the two are different optima. For more than two classes these are searches of the
-        first class against the rest.
+        If there is a barrier, the two are different optima.
         """
         check_is_fitted(estimator)
         runs = estimator.restarts_
@@ -66,11 +66,12 @@ class LineDisplay:
         model = estimator.models_[0]
         start, end = (runs[k].hyperparameters for k in restarts)
         chosen = estimator.criterion if criteria is None else criteria
-        slack = None if isinstance(chosen, Criterion) else model.slack
-        scan = scan_line(
-            chosen, model.X, model.y, start, end, slack, n_points=n_points, sample_weight=model.sample_weight
-        )
-        return cls(scan).plot(ax)
+        several = [chosen] if isinstance(chosen, (str, Criterion)) else list(chosen)
+        objects = [
+            chosen_criterion(one, None if isinstance(one, Criterion) else estimator.slack, len(estimator.classes_))[0]
+            for one in several
+        ]
+        return cls(scan(objects, model.problem, start, end, n_points)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> LineDisplay:
         """Draw each criterion relative to its better end, its sign turned if smaller is better."""

@@ -56,7 +56,7 @@ class RelevanceDisplay:
     ) -> RelevanceDisplay:
         """Draw the relevances in a fitted TunedSVC.
 
-        The models are those of its stack, with their weights, for each class against the rest.
+        The models are those of its stack, with their weights.
         """
         check_is_fitted(estimator)
         values = estimator._encoding.by_column(np.vstack([model.relevances for model in estimator.models_]))

@@ -66,11 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     from marginwise.cli.guards import check_error, check_table
     from marginwise.cli.summary import summarise
-    from marginwise.criteria import as_criterion
+    from marginwise.estimators._parameters import chosen_criterion
     from marginwise.estimators import TunedSVC
 
     remarks = check_table(table)
-    as_criterion(arguments.criterion, arguments.slack)  # says which there are
+    chosen_criterion(arguments.criterion, arguments.slack, 2)  # says which there are
     model = TunedSVC(
         arguments.freedom,
         criterion=arguments.criterion,

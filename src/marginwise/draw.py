@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
-from marginwise._runtime.jit import compiled
 from marginwise.covariance.blocks import as_blocks
 
 
@@ -43,16 +42,12 @@ def draw_rows(numbers: npt.NDArray[np.uint64], codes: Indices, size: int) -> Ind
     return np.sort(np.concatenate(chosen))
 
 
-@compiled
 def _mixed(bits: npt.NDArray[np.uint64], seed: np.uint64) -> npt.NDArray[np.uint64]:
     """Return SplitMix64 (Steele, Lea & Flood 2014) of the bits of each row, one number after the other."""
-    numbers = np.empty(len(bits), dtype=np.uint64)
-    for i in range(len(bits)):
-        state = seed
-        for a in range(bits.shape[1]):
-            state = (state ^ bits[i, a]) + np.uint64(0x9E3779B97F4A7C15)
-            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            state = state ^ (state >> np.uint64(31))
-        numbers[i] = state
-    return numbers
+    state = np.full(len(bits), seed, dtype=np.uint64)
+    for column in bits.T:
+        state = (state ^ column) + np.uint64(0x9E3779B97F4A7C15)  # arrays wrap around, as it is meant
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = state ^ (state >> np.uint64(31))
+    return state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import linecache
 import logging
 import multiprocessing
 import os
@@ -84,8 +85,8 @@ def _digest(function: Callable[..., Any]) -> str:
     module = function.__module__
     if module not in _DIGESTS:
         taken = {value.__module__ for value in function.__globals__.values() if any(value is one for one in FUNCTIONS)}
-        source = Path(function.__code__.co_filename).read_text(encoding="utf-8")
-        parts = [source, *(_DIGESTS[name] for name in sorted(taken - {module}))]
+        source = linecache.getlines(function.__code__.co_filename, function.__globals__)  # from archives, too
+        parts = [*source, *(_DIGESTS[name] for name in sorted(taken - {module}))]
         _DIGESTS[module] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
     return _DIGESTS[module]
 

@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     from marginwise.cli.guards import check_error, check_table
     from marginwise.cli.summary import summarise
-    from marginwise.estimators._parameters import chosen_criterion
     from marginwise.estimators import TunedSVC
+    from marginwise.estimators._parameters import chosen_criterion
 
     remarks = check_table(table)
     chosen_criterion(arguments.criterion, arguments.slack, 2)  # says which there are

@@ -15,6 +15,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance import Sites
+from marginwise.many.link import SoftmaxLink
 from marginwise.status import Code, Status
 from marginwise.svm import Solution
 
@@ -119,8 +120,20 @@ def _status(parts: dict[str, Any]) -> Status:
     return Status(bool(parts["ok"]), str(parts["message"]), Code(parts["code"]))
 
 
+def _link(parts: dict[str, Any]) -> SoftmaxLink:
+    link = SoftmaxLink(**parts)
+    if not np.isfinite([link.steepness, link.widening, link.floor]).all():
+        raise NotPlainError("numbers that are not finite")
+    return link
+
+
 #: What a state may hold beside lists, tuples, dicts, numbers, texts and arrays; what makes one of its parts.
-_BUILDERS: dict[type, Callable[[dict[str, Any]], Any]] = {Solution: _solution, Sites: _sites, Status: _status}
+_BUILDERS: dict[type, Callable[[dict[str, Any]], Any]] = {
+    Solution: _solution,
+    Sites: _sites,
+    SoftmaxLink: _link,
+    Status: _status,
+}
 
 
 def _require_vectors(*vectors: Array) -> int:

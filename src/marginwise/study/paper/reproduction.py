@@ -66,7 +66,9 @@ def reproduction(findings: Findings, reasons: dict[tuple[str, str], str] | None 
     ]
     if trials.failed:
         parts.append(Section("Failures", [failures(trials)]))
-    return Document("What holds of the paper's numbers", _LEAD, parts).markdown(figures="images/reproduction-")
+    page = Document("What holds of the paper's numbers", "", parts).markdown(figures="images/reproduction-")
+    title, _, rest = page.partition("\n\n")
+    return f"{title}\n\n{_LEAD}\n{rest}"  # the lead is Markdown, and no text of others
 
 
 def read_reasons(path: Path) -> dict[tuple[str, str], str]:

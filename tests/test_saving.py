@@ -26,6 +26,7 @@ from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.criteria.gacv import GACV
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators._binary import BinaryModel
+from marginwise.estimators._many import OneAgainstRest
 from marginwise.saving import _CHANGES, FORMAT, _Change, _renewed
 from marginwise.search import SEARCHES
 from peak_memory import peak_memory
@@ -324,7 +325,7 @@ def test_models_saved_by_earlier_versions_predict_as_they_did(stored):
     np.testing.assert_allclose(model.predict_proba(X), expected["predict_proba"], atol=1e-9)
     np.testing.assert_allclose(model.decision_function(X), expected["decision_function"], rtol=1e-7, atol=1e-9)
     assert model.hyperparameters_ == Hyperparameters.from_values(expected["hyperparameters"])
-    assert isinstance(model.models_[0], BinaryModel)
+    assert isinstance(model.models_[0], OneAgainstRest if len(model.classes_) > 2 else BinaryModel)
     assert len(model.trace_) > 1
     assert repr(model)
 

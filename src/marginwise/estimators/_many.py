@@ -160,9 +160,7 @@ class OneAgainstRest:
         return log_softmax(log_expit(np.column_stack([part.log_odds(X, predictor) for part in self.parts])), axis=1)
 
     def decision(self, X: Array, predictor: str) -> Array:
-        """Return the log-probabilities, or the latent functions of the SVMs."""
-        if predictor != "svm":
-            return self.log_proba(X, predictor)
+        """Return the log-odds of each class against the rest, or the latent functions of the SVMs."""
         return np.column_stack([part.decision(X, predictor) for part in self.parts])
 
     def best(self, X: Array) -> Indices:

@@ -27,8 +27,8 @@ _FIRST = 64
 #: Rows that the centres are found from, for each of them, and those that the residual is measured on.
 _ROWS_EACH, _CHECKED = 20, 2000
 
-#: Digits of the scaled inputs that count: which centre is nearest should not depend on the order of a sum, or a table in
-#: several blocks would have other ones.
+#: Digits of the scaled inputs that count: which centre is nearest should not depend on the order of a sum, or a table
+#: in several blocks would have other ones.
 _DECIMALS = 8
 
 #: Rounds of Lloyd's algorithm. The residual falls by less than 2 % after the first ten.

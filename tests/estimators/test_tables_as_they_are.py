@@ -234,6 +234,14 @@ def test_dates_are_days_with_a_remark(kind: str) -> None:
         model.predict(pd.DataFrame({"when": days, "size": SIZE}))
 
 
+def test_an_array_of_durations_and_numbers_is_a_table() -> None:
+    X = np.empty((N, 2), dtype=object)
+    X[:, 0], X[:, 1] = SIZE, [datetime.timedelta(hours=int(hour)) for hour in np.arange(N) % 48]
+    with pytest.warns(TableWarning, match="column 1 holds dates"):
+        model = TunedSVC(**FEW).fit(X, Y)
+    assert model._cells(X)[6].tolist() == [SIZE[6], 0.25]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

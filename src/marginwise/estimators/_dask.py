@@ -59,6 +59,7 @@ def dask_encoding(table: ClassificationTable, schema: Schema, standardize: bool)
         raise InvalidInputError(f"X, {where}", "infinity", "finite numbers, or NaN for none")
     unit[unit == 0.0] = 1.0
     total, known = blocks.total(_sums, unit, columns=[weights])
+    known = np.where(gapped > 0, known, weights.sum())  # to the last digit as in memory
     centre = total / np.maximum(known, np.finfo(float).tiny)
     squares = blocks.total(_squares, unit, centre, columns=[weights])
     scaling = Scaling.from_moments(unit, centre, np.sqrt(squares / np.maximum(known, np.finfo(float).tiny)))

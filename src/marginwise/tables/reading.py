@@ -26,6 +26,9 @@ IN_WORDS = {NUMBER: "numbers", DATE: "dates", CATEGORY: "categories", ORDERED: "
 #: Types of pandas for cells that are missing, which compare with nothing.
 _MISSING = {"NAType", "NaTType"}
 
+#: Types of cells that are no numbers, and that a column may hold all the same.
+_NO_NUMBERS = (str, datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
+
 _DAY = np.timedelta64(1, "D")
 
 
@@ -51,7 +54,7 @@ def is_of_objects(X: Any) -> bool:
     array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "OU":
         return False
-    return any(issubclass(kind, str | datetime.date) or _is_nothing(kind) for kind in set(map(type, array.flat)))
+    return any(issubclass(kind, _NO_NUMBERS) or _is_nothing(kind) for kind in set(map(type, array.flat)))
 
 
 def columns_of(X: Any) -> Iterator[tuple[str, Cells]]:

@@ -78,9 +78,9 @@ def test_many_rows_are_given_the_most_freedom_first(monkeypatch):
     tried = []
     plain = freedom._judge
 
-    def watched(inside, outside, criterion, start, settings):
+    def watched(inside, outside, criterion, start, settings, by):
         tried.append(None if settings is None else settings.prior.spread)
-        return plain(inside, outside, criterion, start, settings)
+        return plain(inside, outside, criterion, start, settings, by)
 
     monkeypatch.setattr(freedom, "_judge", watched)
     stack = climbed(few, seed=1)

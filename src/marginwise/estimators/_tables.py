@@ -48,8 +48,8 @@ class TableMixin:
         return table if _is_of_numbers(table) and self._schema.is_numeric else self._schema.cells(table)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if "n_features_in_" in state:  # models of before there were schemas
-            state = {"_schema": Schema.numeric(state["n_features_in_"])} | state
+        if "_encoding" in state and "_schema" not in state:  # models of before there were schemas
+            state = {"_schema": Schema.numeric(len(state["_encoding"].shares))} | state
         super().__setstate__(state)  # type: ignore[misc]
 
 

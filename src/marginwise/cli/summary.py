@@ -14,6 +14,7 @@ from marginwise.cli.text import aligned, bar, numbered, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._parameters import chosen_criterion
+from marginwise.many import EP
 
 #: Inputs, and classes, shown on a terminal; the report has all.
 _TOP = 10
@@ -211,7 +212,7 @@ def _separations(labels: Sequence[str], n_models: int) -> list[str]:
 def _member(member: Any, separates: str) -> Member:
     found, tuning = member.hyperparameters, member.tuning
     return Member(
-        separates=separates,
+        separates=separates if member.method == EP else f"{separates} by {member.method}",
         weight=member.weight,
         freedom=member.spread,
         hyperparameters=dict(zip(found.names, found.values.tolist(), strict=True)),

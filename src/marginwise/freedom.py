@@ -30,7 +30,7 @@ from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, stacking_weights
 from marginwise.examples import deal
 from marginwise.inference.api import site_posterior
-from marginwise.many import EP, LEAST_SQUARES, METHODS, SOFTMAX, best_softmax_C
+from marginwise.many import EP, LEAST_SQUARES, METHODS, MOST_SOFTMAX, SOFTMAX, best_softmax_C
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
 from marginwise.search import QuasiNewton, Search
@@ -263,7 +263,7 @@ def _method(problem: Problem) -> Method:
 
 def _second_method(problem: Problem, model: Model, settings: SearchSettings) -> Method | None:
     """Return the softmax likelihood for more than two classes, with the C under which examples left out do best."""
-    if not isinstance(problem, ClassProblem):
+    if not isinstance(problem, ClassProblem) or problem.n_classes > MOST_SOFTMAX:
         return None
     C = best_softmax_C(_first_part(problem, settings), model)
     return None if C is None else Method(SOFTMAX, C)

@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs, make_classification
 
 from marginwise import TunedSVC
+from marginwise.errors import ConvergenceWarning
 
 QUICK = {"freedom": 0, "max_evaluations": 8, "random_state": 0}
 
@@ -72,6 +73,15 @@ def test_sixty_classes():
     _check(model, X, np.arange(60))
     assert model.score(X, y) > 0.95
     assert 0.0 <= model.loo_error_ < 0.2
+
+
+def test_very_many_classes_are_left_to_least_squares_with_a_word(monkeypatch):
+    monkeypatch.setattr("marginwise.freedom.MOST_SOFTMAX", 5)
+    monkeypatch.setattr("marginwise.estimators._fitting.MOST_SOFTMAX", 5)
+    X, y = make_blobs(n_samples=60, centers=6, n_features=3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="6 classes are predicted by least squares alone"):
+        model = TunedSVC(freedom=0, random_state=0).fit(X, y)
+    assert [member.method for member in model.models_[0].members] == ["least-squares"]
 
 
 def test_weights_are_repetitions(blobs):

@@ -21,7 +21,7 @@ from marginwise.freedom import climb, settle, with_restarts
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.likelihoods import Slack
-from marginwise.many import EP, LEAST_SQUARES
+from marginwise.many import EP, LEAST_SQUARES, MOST_SOFTMAX
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
 from marginwise.search import Trace
@@ -213,11 +213,22 @@ def _assembled_classes(rows: Rows, problem: ClassProblem, recipe: Recipe, ensemb
         held_out if ensemble.held_out is None else ensemble.held_out,
         advice(
             [model.tuning for model in ensemble.models],
-            [],
+            [_left_softmax_out(problem.n_classes)],
             recipe.criterion,
             recipe.settings.limits.max_evaluations,
         ),
         svm_weights,
+    )
+
+
+def _left_softmax_out(n_classes: int) -> Status:
+    """Return that the softmax likelihood was not tried, where classes are too many."""
+    if n_classes <= MOST_SOFTMAX:
+        return CONVERGED
+    return Status(
+        False,
+        f"{n_classes} classes are predicted by least squares alone: the softmax likelihood, which suits classes that "
+        f"overlap, is tried for up to {MOST_SOFTMAX}, to bound the time",
     )
 
 

@@ -27,6 +27,9 @@ from marginwise.many.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.model import Model
 from marginwise.problem import Problem
 
+#: Classes up to which the softmax likelihood is tried beside least squares: with more, the way to its mode is long.
+MOST_SOFTMAX = 200
+
 #: Factors of C that are tried for the softmax likelihood.
 _SOFTMAX_C = tuple(4.0**k for k in range(-2, 6))
 

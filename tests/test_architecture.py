@@ -33,6 +33,7 @@ LAYERS = [
     "search",
     "tuning",
     "ensemble",
+    "methods",
     "freedom",
     "tables",
     "estimators",

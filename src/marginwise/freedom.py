@@ -29,8 +29,7 @@ from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, stacking_weights
 from marginwise.examples import deal
-from marginwise.inference.api import site_posterior
-from marginwise.many import EP, LEAST_SQUARES, METHODS, MOST_SOFTMAX, SOFTMAX, best_softmax_C
+from marginwise.methods import Method, first_method, second_method
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
 from marginwise.search import QuasiNewton, Search
@@ -62,24 +61,6 @@ _FOLDS, _PROBES = 4, 2
 _FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
 
 _NONE: Array = np.empty(0)
-
-
-@dataclass(frozen=True)
-class Method:
-    """How labels are predicted with a model: by expectation propagation, or for classes by least squares or softmax.
-
-    ``C`` takes the place of the model's, if it is not None.
-    """
-
-    name: str
-    C: float | None = None
-
-    def probability(self, problem: Problem, criterion: Criterion, model: Model, X_new: Array) -> Array:
-        """Return the probability of each class at new points."""
-        if self.name == EP:
-            return site_posterior(problem, model, criterion.likelihood, with_gradient=False).predict_proba(X_new)
-        posterior = METHODS[self.name](problem, model if self.C is None else model.with_C(self.C))
-        return np.exp(posterior.fitted_link().log_proba(*posterior.predictor.moments(X_new)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,58 +104,54 @@ def climb(
         return _alone(problem, last(1.0, 0.0, found[0]), 0.0, settings)
     dealt = _Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
     order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
-    method = _method(problem)
-    rungs, columns = [0.0], []
+    first = first_method(problem)
+    rungs = [0.0]
     # No held-out sets, callbacks or bars: these are for the searches that the user sees.
     inside = SearchSettings(settings.search, settings.prior, limits=settings.limits, progress=False)
     parallel = job_runner(settings.n_jobs)
-    with parallel, counter(None, "folds", n_folds * (1 + len(order))) as count:
+    passes = 1 + len(order) + isinstance(problem, ClassProblem)
+    with parallel, counter(None, "folds", n_folds * passes) as count:
 
-        def judge(
-            numbers: range, starts: list[_Fold], under: SearchSettings | None, by: Method = method
-        ) -> list[_Fold]:
+        def judge(numbers: range, starts: list[_Fold], under: SearchSettings | None, by: Method = first) -> list[_Fold]:
             jobs = [delayed(_judge)(*dealt.parts(k, settings.seed), criterion, starts[k], under, by) for k in numbers]
             results = list(outcomes(parallel, jobs))
             count(len(numbers))
             return results
 
-        judged = judge(range(n_folds), found[0], None)
-        columns.append(_column(judged))
-        tables = [_classes(judged)]
+        heard = [judge(range(n_folds), found[0], None)]
         for spread in order:
             under = inside.with_spread(spread)
             judged = judge(range(_PROBES), found[-1], under)
-            gained = dealt.gain(judged, columns[-1]) > 0.0
+            gained = dealt.gain(judged, _column(heard[-1])) > 0.0
             if gained:
                 mean = replace(judged[0], hyperparameters=_mean(judged))
                 others = ([mean] * n_folds, None) if many else (found[-1], under)
                 judged += judge(range(_PROBES, n_folds), *others)
-                gained = dealt.gain(judged, columns[-1]) > 0.0
+                gained = dealt.gain(judged, _column(heard[-1])) > 0.0
             if gained:
                 rungs.append(spread)
                 found.append(judged)
-                columns.append(_column(judged))
-                tables.append(_classes(judged))
+                heard.append(judged)
             if gained == many:  # up while it helps, or down until it does
                 break
-        second = _second_method(problem, _mean(found[-1]), settings)
+        second = second_method(_first_part(problem, settings), _mean(found[-1]))
         if second is not None:
-            judged = judge(range(n_folds), found[-1], None, second)
-            columns.append(_column(judged))
-            tables.append(_classes(judged))
-    table = np.column_stack(columns)
+            heard.append(judge(range(n_folds), found[-1], None, second))
+    table = np.column_stack([_column(folds) for folds in heard])
     weights = stacking_weights(table, dealt.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
     models = []
     for rung, (spread, folds) in enumerate(zip(rungs, found, strict=True)):
-        parts = [(method, float(weights[rung]))]
+        parts = [(first, float(weights[rung]))]
         if second is not None and rung == len(rungs) - 1:
             parts.append((second, float(weights[-1])))
         if any(weight > 0 for _, weight in parts):
             tuning = last(sum(weight for _, weight in parts), spread, folds)
             models += [_member(tuning, spread, by, weight) for by, weight in parts if weight > 0]
-    mixed = np.tensordot(weights, tables, axes=1) if isinstance(problem, ClassProblem) else table @ weights
+    mixed = table @ weights
+    if isinstance(problem, ClassProblem):
+        mixed = np.tensordot(weights, [_classes(folds) for folds in heard], axes=1)
     return Ensemble(tuple(models), dealt.average(mixed))
 
 
@@ -197,8 +174,8 @@ def settle(
 
 def _alone(problem: Problem, tuning: Tuning, spread: float, settings: SearchSettings) -> Ensemble:
     """Return the ensemble of one tuning: where there are two methods, each has the same weight."""
-    second = _second_method(problem, tuning.hyperparameters, settings)
-    methods = [_method(problem)] if second is None else [_method(problem), second]
+    second = second_method(_first_part(problem, settings), tuning.hyperparameters)
+    methods = [first_method(problem)] if second is None else [first_method(problem), second]
     return Ensemble(tuple(_member(tuning, spread, by, 1.0 / len(methods)) for by in methods), None)
 
 
@@ -255,18 +232,6 @@ class _Dealt:
         rows, columns = np.concatenate(self.rows), values.reshape(len(values), -1).T
         means = [np.bincount(rows, self.weights * column) / self.problem.weights for column in columns]
         return means[0] if values.ndim == 1 else np.column_stack(means)
-
-
-def _method(problem: Problem) -> Method:
-    return Method(LEAST_SQUARES if isinstance(problem, ClassProblem) else EP)
-
-
-def _second_method(problem: Problem, model: Model, settings: SearchSettings) -> Method | None:
-    """Return the softmax likelihood for more than two classes, with the C under which examples left out do best."""
-    if not isinstance(problem, ClassProblem) or problem.n_classes > MOST_SOFTMAX:
-        return None
-    C = best_softmax_C(_first_part(problem, settings), model)
-    return None if C is None else Method(SOFTMAX, C)
 
 
 def _begin(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:

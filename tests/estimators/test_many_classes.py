@@ -76,7 +76,7 @@ def test_sixty_classes():
 
 
 def test_very_many_classes_are_left_to_least_squares_with_a_word(monkeypatch):
-    monkeypatch.setattr("marginwise.freedom.MOST_SOFTMAX", 5)
+    monkeypatch.setattr("marginwise.methods.MOST_SOFTMAX", 5)
     monkeypatch.setattr("marginwise.estimators._fitting.MOST_SOFTMAX", 5)
     X, y = make_blobs(n_samples=60, centers=6, n_features=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="6 classes are predicted by least squares alone"):

@@ -49,11 +49,11 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
     depend on C and, where the covariance leaves a residual, on the kernel.
     """
     g, unit = posterior.gaussian, posterior.unit
-    m, v = posterior.cavity
+    v = posterior.cavity.variance
     targets = posterior.eta / posterior.precision[:, None]
     weight = v * posterior.staying * posterior.precision
     shrink = 1.0 + weight
-    left = (m + weight[:, None] * targets) / shrink[:, None]
+    left = posterior.left_out.mean - posterior.offset
     by_weight = (
         np.einsum("ij,ij->i", mean_bar, targets - left) - unit * variance_bar * v / shrink
     ) / shrink  # ∂/∂(v s ρ), v fixed elsewhere
@@ -62,9 +62,7 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
     v_bar = unit * variance_bar / shrink + by_weight * weight / v
 
     tau, free, residual = g.tau, g.free, g.prior.residual
-    own = g.cavity_variance
-    mean = g.times_covariance(posterior.nu)
-    b = posterior.nu - tau[:, None] * mean
+    own, mean, b = g.cavity_variance, posterior.mean, posterior.dual_mean
     mu_bar = m_bar / free[:, None]
     sigma_bar = (v_bar - np.einsum("ij,ij->i", m_bar, b)) / free**2
     pulled = g.times_covariance(mu_bar)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,6 @@ from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._pairs import PairMachines, couple, train_pairs
 from marginwise.estimators._stack import Stack
 from marginwise.inference.reduction import reduced
-from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack
 from marginwise.many import LEAST_SQUARES, METHODS, ClassPredictor
 from marginwise.model import Model
@@ -90,14 +90,21 @@ class ClassModel(Stack):
         """Return the logarithms of the class probabilities, shape (n, n_classes)."""
         if predictor == "svm":
             return self._svm_log_proba(X)
-        crosses: dict[Kernel, Array] = {}
         logs = []
-        for member, latent in zip(self.members, self.predictors, strict=True):
+        for member, (latent, cross) in zip(self.members, self._crosses(X), strict=True):
             assert member.link is not None
-            if latent.kernel not in crosses:  # members with the same kernel share it
-                crosses = {latent.kernel: latent.kernel.cross(X, latent.points)}
-            logs.append(member.link.log_proba(*latent.moments(X, crosses[latent.kernel])))
+            logs.append(member.link.log_proba(*latent.moments(X, cross)))
         return logs[0] if len(logs) == 1 else logsumexp(logs, axis=0, b=self.weights[:, None, None])
+
+    def _crosses(self, X: Array) -> Iterator[tuple[ClassPredictor, Array]]:
+        """Yield each member's latent functions and K(x, z): one matrix for members with the same kernel, one by one."""
+        before: ClassPredictor | None = None
+        cross = np.empty(0)
+        for latent in self.predictors:
+            if before is None or latent.kernel != before.kernel or latent.points.shape != before.points.shape:
+                cross = latent.kernel.cross(X, latent.points)
+            before = latent
+            yield latent, cross
 
     def decision(self, X: Array, predictor: str) -> Array:
         """Return the log-probabilities, or for the SVMs the pairs that each class wins."""
@@ -108,12 +115,9 @@ class ClassModel(Stack):
 
         The largest mean is that of the most probable class in each member, and if all agree in their average.
         """
-        crosses: dict[Kernel, Array] = {}
         agreed = np.full(len(X), -1)
-        for number, latent in enumerate(self.predictors):
-            if latent.kernel not in crosses:
-                crosses = {latent.kernel: latent.kernel.cross(X, latent.points)}
-            scores = crosses[latent.kernel] @ latent.coefficients + latent.offset
+        for number, (latent, cross) in enumerate(self._crosses(X)):
+            scores = cross @ latent.coefficients + latent.offset
             top = np.partition(scores, -2, axis=1)[:, -2:]
             clear = top[:, 1] - top[:, 0] > _TIE * np.abs(scores).max(axis=1)
             best = scores.argmax(axis=1)
@@ -174,8 +178,14 @@ class OneAgainstRest:
 
     @property
     def X(self) -> Array:
-        """The training examples."""
+        """The training inputs."""
         return self.parts[0].X
+
+    @property
+    def problem(self) -> ClassProblem:
+        """The training examples."""
+        codes = np.argmax([part.y for part in self.parts], axis=0).astype(float)
+        return ClassProblem(self.X, codes, self.parts[0].sample_weight, n_classes=len(self.parts))
 
     @property
     def slack(self) -> Slack:

@@ -77,13 +77,20 @@ class ClassPosterior:
         return self.eta * (self.gaussian.tau / self.precision)[:, None]
 
     @cached_property
+    def mean(self) -> Array:
+        """μ, the means of the values that the covariance knows, without the offset."""
+        return self.gaussian.times_covariance(self.nu)
+
+    @cached_property
+    def dual_mean(self) -> Array:
+        """b = ν - τμ."""
+        return self.nu - self.gaussian.tau[:, None] * self.mean
+
+    @cached_property
     def cavity(self) -> Moments:
         """Moments of the latent values without the rows' own sites, and without the offset."""
-        g = self.gaussian
-        mean = g.times_covariance(self.nu)
-        v = g.cavity_variance
-        residual = g.prior.residual
-        return Moments(mean - v[:, None] * (self.nu - g.tau[:, None] * mean), v if residual is None else v + residual)
+        v, residual = self.gaussian.cavity_variance, self.gaussian.prior.residual
+        return Moments(self.mean - v[:, None] * self.dual_mean, v if residual is None else v + residual)
 
     @property
     def staying(self) -> Array:

@@ -10,11 +10,31 @@ import numpy as np
 from marginwise.study import Effort, Store, TrialRow, open_store
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.methods import PAPER_TRIALS
+from marginwise.study.paper.methods.variants import as_in_paper
 
 #: So small that criteria between optima are quick to evaluate.
 EFFORT = Effort(train_rows=20, test_rows=40)
 
 _PREVIOUS = {column.method: place for place, column in enumerate(paper.PREVIOUS_COLUMNS)}
+
+
+def printed(mean: float, sd: float, best: float, n: int) -> np.ndarray:
+    """Return n numbers with the mean, standard deviation and least that the paper prints: best, low and high ones.
+
+    Where no numbers have all three, the standard deviation is the largest that there is.
+    """
+    rest = (n * mean - best) / (n - 1)
+    squares = (n - 1) * sd**2 - (best - mean) ** 2 - (n - 1) * (rest - mean) ** 2
+    spread = np.sqrt(max(squares, 0.0) / (n - 1))
+    for high in range(n // 2, 0, -1):
+        share = high / (n - 1)
+        low = rest - spread * np.sqrt(share / (1 - share))
+        if low >= best or high == 1:
+            if low < best:
+                low, spread = best, (rest - best) * np.sqrt((1 - share) / share)
+            top = rest + spread * np.sqrt((1 - share) / share)
+            return np.array([best, *[low] * (n - 1 - high), *[top] * high])
+    raise AssertionError
 
 
 def exactly(mean: float, sd: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -30,13 +50,14 @@ def paper_rows(*, shift: dict[tuple[str, str], float] | None = None, most: int =
     """
     rng = np.random.default_rng(7)
     columns = {column.method: place for place, column in enumerate(paper.COLUMNS[:5])}
+    columns |= {as_in_paper(method): place for method, place in columns.items()}
     rows = []
     for dataset in paper.DATASETS:
         for method in PAPER_TRIALS:
             mean, sd, n = 5.0, 1.0, 3
             if method in columns:
                 mean, sd = paper.ERRORS[dataset][columns[method]]
-                n = paper.trials(dataset, method)
+                n = paper.trials(dataset, paper.COLUMNS[columns[method]].method)
             elif method in _PREVIOUS:
                 mean = paper.PREVIOUS[dataset][_PREVIOUS[method]] or 3.0
             n = min(n, most)
@@ -49,8 +70,8 @@ def paper_rows(*, shift: dict[tuple[str, str], float] | None = None, most: int =
 
 def _row(dataset: str, method: str, number: int, error: float, early: float, rng: np.random.Generator) -> TrialRow:
     settings = np.exp(rng.normal(scale=0.6, size=3 + paper.SIZES[dataset][0]))
-    ascent = method == "evidence-ascent"
-    extra = {"step_seconds": 0.5 if ascent else 0.01, "svm_seconds": 0.002, "single_error": error + 0.01}
+    ascent = "ascent" in method
+    extra = {"step_seconds": 0.5 if ascent else 0.01, "svm_seconds": 0.002}
     return TrialRow(
         dataset,
         method,
@@ -84,10 +105,10 @@ def trace_of(row: TrialRow, n: int = 12) -> dict[str, list[float]]:
     return {name: values.tolist() for name, values in (found | columns | gradients).items()}
 
 
-def paper_store(path: Path, rows: list[TrialRow] | None = None) -> Store:
+def paper_store(path: Path, rows: list[TrialRow] | None = None, effort: Effort = EFFORT) -> Store:
     """Return a store of rows, with traces of the walks and ascents on Twonorm."""
     store = open_store(f"sqlite:///{path}")
-    store.describe({"small": {"effort": ["Effort", asdict(EFFORT)]}})
+    store.describe({"small": {"effort": ["Effort", asdict(effort)]}})
     for row in paper_rows(most=2) if rows is None else rows:
         shown = row.dataset == "twonorm" and row.method in ("le1-walk", "evidence-ascent")
         store.record(replace(row, trace=trace_of(row)) if shown else row)

@@ -105,6 +105,33 @@ def test_the_value_is_the_criterions_without_the_prior() -> None:
     assert tuning.restarts[0].score < tuning.value
 
 
+@pytest.mark.parametrize("search", ["quasi-newton", "random-walk", "gradient-ascent"])
+def test_a_narrower_box_is_kept(search: str) -> None:
+    box = {"k0": (0.5, 2.0), "l": (0.9, 1.2)}
+    tuning = go(search=search, bounds=box, restarts=2, random_state=0, max_evaluations=40)
+    for run in tuning.restarts:
+        for record in run.trace:
+            h = record.hyperparameters
+            assert 0.5 - 1e-9 <= h.k0 <= 2.0 + 1e-9
+            assert all(0.9 - 1e-9 <= scale <= 1.2 + 1e-9 for scale in h.length_scales)
+    free = go(search=search, random_state=0, max_evaluations=40).hyperparameters
+    assert not (0.5 <= free.k0 <= 2.0 and all(0.9 <= scale <= 1.2 for scale in free.length_scales))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "named"),
+    [
+        ({"gamma": (0.1, 1.0)}, "bounds is 'gamma'"),
+        ({"k0": (2.0, 1.0)}, "bounds of k0 is"),
+        ({"l": (0.0, 1.0)}, "bounds of l is"),
+        ({"k0": (0.01, 0.5)}, "start: k0 is"),
+    ],
+)
+def test_refuses_boxes_that_cannot_be(bounds: dict[str, tuple[float, float]], named: str) -> None:
+    with pytest.raises(InvalidInputError, match=named):
+        go(bounds=bounds)
+
+
 def test_weights_count_repetitions() -> None:
     """Three times the data under the same prior: the prior counts a third, however they are given."""
     rows = np.tile(np.arange(40), 3)

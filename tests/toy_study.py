@@ -13,7 +13,9 @@ from marginwise.study import Effort, Outcome, Plan, benchmarks
 from marginwise.study.judge import flat
 
 #: Settings that make real methods small.
-SMALL = Effort(train_rows=30, test_rows=50, walk_evaluations=60, ascent_evaluations=3, newton_evaluations=5, optima=2)
+SMALL = Effort(
+    train_rows=30, test_rows=50, walk_evaluations=60, ascent_evaluations=3, newton_evaluations=5, hmc_steps=50
+)
 
 
 @dataclass(frozen=True)

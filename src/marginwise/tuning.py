@@ -22,7 +22,7 @@ from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
 from marginwise.search.checkpoint import recorded_settings
-from marginwise.search.contract import Search, Space
+from marginwise.search.contract import Bounds, Search, Space, log_bounds
 from marginwise.search.driver import Callback, Limits, Run
 from marginwise.search.held_out import VALIDATION, HeldOut
 from marginwise.search.line import LineScan, scan
@@ -78,6 +78,8 @@ class SearchSettings:
         How to move; None takes the best that the criterion allows.
     prior : Prior or None
         Its logarithm, divided by n, is added to the criterion.
+    bounds : mapping
+        Lowest and highest value of a hyperparameter by its name, where the model's own are not wanted.
     restarts : int
         Number of further searches from random starts.
     seed : int
@@ -100,6 +102,7 @@ class SearchSettings:
 
     search: Search[Any] | None = None
     prior: Prior | None = None
+    bounds: Bounds = field(default_factory=dict)
     restarts: int = 0
     seed: int = 0
     n_jobs: int | None = 1
@@ -134,6 +137,7 @@ def tune(
     start: Model | Sequence[float] | None = None,
     isotropic: bool | None = None,
     prior: Prior | None = None,
+    bounds: Bounds | None = None,
     restarts: int = 0,
     random_state: int | None = None,
     n_jobs: int | None = 1,
@@ -174,6 +178,9 @@ def tune(
         Whether one length scale serves all inputs; by default as in ``start``, and otherwise not.
     prior : Prior, optional
         Its logarithm, divided by n, is added to the criterion.
+    bounds : mapping of str to (float, float), optional
+        A narrower box, by the names of hyperparameters: ``{"k0": (0.01, 1000), "l": (0.1, 30)}``, "l" being all
+        length scales. By default the bounds of the model, which are wide.
     restarts : int
         Number of further searches from random starts; the best is kept and all are reported.
     random_state : int, optional
@@ -216,6 +223,7 @@ def tune(
     settings = SearchSettings(
         search=as_search(search),
         prior=prior,
+        bounds=dict(bounds or {}),
         restarts=restarts,
         seed=_entropy(random_state, directory),
         n_jobs=n_jobs,
@@ -233,7 +241,7 @@ def tune(
 def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
     """Move the hyperparameters of a checked problem, from ``start``, until the criterion stops improving."""
     first = Task(
-        objective=Objective(criterion, problem, _space(criterion, start), settings.prior),
+        objective=Objective(criterion, problem, _space(criterion, start, settings.bounds), settings.prior),
         search=settings.search,
         seed=settings.seed,
         limits=settings.limits,
@@ -241,7 +249,7 @@ def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings:
         callbacks=settings.callbacks,
         directory=settings.directory,
     )
-    tasks = [first, *(_restart(first, number) for number in range(1, 1 + settings.restarts))]
+    tasks = [first, *(_restart(first, number, settings.bounds) for number in range(1, 1 + settings.restarts))]
     most = settings.limits.max_evaluations
     shown = progress_bar(settings.progress, criterion.name, n_runs=len(tasks), max_evaluations=most)
     with hold_interrupts(), shown as bar:
@@ -294,19 +302,21 @@ def _start(
     return model if prior is None or start is not None else prior.mean_of(model, d)
 
 
-def _space(criterion: Criterion, start: Model) -> Space:
+def _space(criterion: Criterion, start: Model, bounds: Bounds) -> Space:
     """Return the space to search. Where only C·K counts, C is 1 and the start's C is in the kernel."""
     if criterion.scale_free:
-        return Space.around(start.with_C_in_kernel(), fix_C=True)
-    return Space.around(start, fix_C=not criterion.likelihood.has_penalty)
+        return Space.around(start.with_C_in_kernel(), fix_C=True, bounds=bounds)
+    return Space.around(start, fix_C=not criterion.likelihood.has_penalty, bounds=bounds)
 
 
-def _restart(first: Task, number: int) -> Task:
-    """Return the search from a random start."""
+def _restart(first: Task, number: int, bounds: Bounds) -> Task:
+    """Return the search from a random start, within the bounds."""
     task = replace(first, number=number)
     objective = task.objective
     start = objective.space.model.random_start(task.generator("start"))
-    return replace(task, objective=replace(objective, space=_space(objective.criterion, start)))
+    if bounds:
+        start = start.with_vector(np.clip(start.to_vector(), *log_bounds(start, bounds)))
+    return replace(task, objective=replace(objective, space=_space(objective.criterion, start, bounds)))
 
 
 def _held_out(problem: Problem, sets: dict[str, LabelledData | None]) -> dict[str, Problem]:

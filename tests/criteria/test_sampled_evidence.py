@@ -9,6 +9,7 @@ from known_laws import few, quadrature, quadrature_gradient
 from marginwise import tune
 from marginwise.criteria import as_criterion
 from marginwise.criteria.evidence import Evidence
+from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sampling.collect import Precision
 from marginwise.likelihoods import SLACKS, Slack
@@ -67,3 +68,25 @@ def test_gradient_ascent_climbs_it() -> None:
     values = [Evidence(value=True).evaluate(problem, h) for h in (start, tuning.hyperparameters)]
     gained = values[1].value - values[0].value
     assert gained > 4 * np.hypot(values[0].info["value_se"], values[1].info["value_se"])
+
+
+@every_slack
+def test_the_papers_sampler_gives_the_same_gradient(slack: Slack) -> None:
+    problem = few(3, weighted=True)
+    result = Evidence(slack, sampler="paper", hmc_steps=8_000).evaluate(problem, H)
+    assert result.status.ok
+    assert np.isnan(result.value)
+    assert result.gradient is not None
+    error = np.abs(result.gradient - quadrature_gradient(problem, H, slack))
+    assert (error < 5 * result.info["gradient_se"] + 1e-3).all()
+    assert result.info["chains"] == 1
+    assert result.info["steps"] == 8_000
+
+
+def test_the_papers_sampler_has_no_value() -> None:
+    with pytest.raises(InvalidInputError, match="the paper's sampler gives the gradient alone"):
+        Evidence(sampler="paper", value=True)
+    with pytest.raises(InvalidInputError, match="sampler is 'gibbs'"):
+        Evidence(sampler="gibbs")
+    with pytest.raises(InvalidInputError, match="hmc_steps is 0"):
+        Evidence(sampler="paper", hmc_steps=0)

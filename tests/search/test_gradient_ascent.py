@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import toys
-from marginwise.hyperparameters import paper_start, random_start
+from marginwise.errors import InvalidInputError
+from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.search import GradientAscent, Limits, Objective, Point, Space, drive
 from marginwise.search.gradient_ascent import AscentState
 from marginwise.status import CONVERGED, Status
@@ -128,3 +129,23 @@ def test_takes_some_tens_of_steps_from_the_papers_starts() -> None:
         assert 15 < len(run.trace) < 120
         gradients = np.array([record.point.gradient for record in run.trace.accepted])
         assert np.linalg.norm(gradients[-1]) < 0.05 * np.linalg.norm(gradients, axis=1).max()
+
+
+def test_C_may_move_on_its_own_scale() -> None:
+    search = GradientAscent(C_scale="linear", first_move=0.2)
+    space = Space.around(Hyperparameters(4.0, 1.0, 0.1, [1.0, 1.0, 1.0]))
+    gradient = np.array([2.0, -1.0, 0.5, 1.0, -1.0, 1.0])
+    state = search.init(space, Point(space.start, np.nan, np.nan, gradient))
+    assert state.gradient[0] == pytest.approx(2.0 / 4.0)  # ∂E/∂C = (∂E/∂ln C)/C
+    there = search.propose(state, np.random.default_rng(0))
+    assert np.exp(there[0]) == pytest.approx(4.2)
+    np.testing.assert_allclose(there[1:] - space.start[1:], 0.2 * np.array([-1, 1, 1, -1, 1]))
+    low = search.init(space, Point(space.start, np.nan, np.nan, -gradient))
+    for _ in range(60):  # downwards it never leaves the box
+        position = search.propose(low, np.random.default_rng(0))
+        assert (position >= space.lower).all()
+        low, _ = search.step(
+            low, Point(position, np.nan, np.nan, -gradient * np.where(space.is_C, np.exp(position) / 4, 1))
+        )
+    with pytest.raises(InvalidInputError, match="C_scale is 'root'"):
+        GradientAscent(C_scale="root")

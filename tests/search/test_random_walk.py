@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import toys
+from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.search import Limits, Objective, Point, RandomWalk, Space, drive
 from marginwise.search.random_walk import WalkState
@@ -111,3 +112,31 @@ def test_the_step_sizes_are_in_the_trace() -> None:
     assert np.isnan(table["rate_k0"][0])
     changed = np.diff(table["rate_k0"][1:]) != 0
     assert np.flatnonzero(changed).tolist() == list(range(0, 48, 6))  # when it was its turn: 2nd, 8th, …
+
+
+def test_all_at_once_moves_everything_or_nothing() -> None:
+    search, rng = RandomWalk(proposal="all"), np.random.default_rng(1)
+    state = search.init(SPACE, point(SPACE.start, 0.0))
+    for k in range(20):
+        position = search.propose(state, rng)
+        assert (position != state.position).all()
+        after, step = search.step(state, point(position, state.score + [1.0, -1.0][k % 2]))
+        assert step.accepted == (k % 2 == 0)
+        np.testing.assert_allclose(after.sizes / state.sizes, 1.15 if step.accepted else 1 / 1.15)
+        state = after
+
+
+def test_all_at_once_needs_more_luck_where_hyperparameters_are_many() -> None:
+    """On a bowl in many directions most joint steps lose, so that the walk ends further away."""
+    space = Space.around(paper_start(30))
+    target = space.start + 2.0
+    ends = [
+        walk(lambda p: -((p - target) ** 2).sum(), 1500, space=space, settings=RandomWalk(proposal=proposal))[0].score
+        for proposal in ("each", "all")
+    ]
+    assert ends[0] > ends[1]
+
+
+def test_the_proposal_is_named() -> None:
+    with pytest.raises(InvalidInputError, match="proposal is 'some'"):
+        RandomWalk(proposal="some")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.errors import InvalidInputError, choose
 from marginwise.inference.sampling.collect import Precision
-from marginwise.inference.sampling.run import sample_posterior
+from marginwise.inference.sampling.hmc import N_SAMPLES
+from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
 from marginwise.likelihoods import Likelihood, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
@@ -36,6 +38,11 @@ class Evidence(Criterion):
         paper's 20,000 draws.
     seed : int
         Seed of the noise.
+    sampler : {"guided", "paper"}
+        "guided": many chains guided by expectation propagation. "paper": the paper's Hybrid Monte Carlo, one chain with
+        ``hmc_steps`` steps discarded and as many made use of for each gradient, whatever the precision; no value.
+    hmc_steps : int
+        The paper's number of steps, 20,000.
     """
 
     name = "evidence"
@@ -50,22 +57,35 @@ class Evidence(Criterion):
         value: bool = False,
         precision: Precision | None = None,
         seed: int = 0,
+        sampler: Literal["guided", "paper"] = "guided",
+        hmc_steps: int = N_SAMPLES,
     ) -> None:
         super().__init__(slack)
         self.value, self.precision, self.seed = value, precision or TO_CLIMB, seed
+        self.sampler = choose("sampler", sampler, ("guided", "paper"))
+        if hmc_steps < 1:
+            raise InvalidInputError("hmc_steps", hmc_steps, "a positive number")
+        self.hmc_steps = hmc_steps
+        if value and sampler == "paper":
+            raise InvalidInputError(
+                "value", value, 'False: the paper\'s sampler gives the gradient alone, sampler="guided" the value, too'
+            )
 
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the gradient, which comes with the draws in any case, and the value or NaN."""
         place = np.frombuffer(model.to_vector().tobytes(), dtype=np.uint32)
-        posterior = sample_posterior(
-            problem,
-            model,
-            as_slack(self.likelihood),
-            seed=np.random.default_rng([self.seed, *place]),
-            precision=self.precision,
-            evidence=self.value,
-            kept_bytes=0,  # nothing is predicted
-        )
+        options: dict[str, Any] = {
+            "seed": np.random.default_rng([self.seed, *place]),
+            "kept_bytes": 0,
+        }  # no predictions
+        slack = as_slack(self.likelihood)
+        if self.sampler == "paper":
+            posterior = hmc_posterior(
+                problem, model, slack, n_samples=self.hmc_steps, n_discarded=self.hmc_steps, **options
+            )
+        else:
+            options |= {"precision": self.precision, "evidence": self.value}
+            posterior = sample_posterior(problem, model, slack, **options)
         info = {"gradient_se": posterior.gradient_se, **posterior.diagnostics}
         value = np.nan
         if posterior.log_evidence is not None and posterior.log_evidence_se is not None:

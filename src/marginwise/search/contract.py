@@ -8,6 +8,7 @@ what it knows in a state that only it can read; the one loop that asks and tells
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -23,6 +24,27 @@ State = TypeVar("State")
 
 #: A value on a bound may leave it by rounding on the way through exp and log.
 _ROUNDING = 1e-12
+
+
+#: Lowest and highest value that a search may reach, by the hyperparameter's name.
+Bounds = Mapping[str, tuple[float, float]]
+
+
+def log_bounds(model: Model, bounds: Bounds) -> tuple[Array, Array]:
+    """Return the lowest and highest logarithms: those of the model, or within these where others are given."""
+    lower, upper = model.log_bounds
+    names = [name.partition("_")[0] if name not in bounds else name for name in model.names]
+    for name, pair in bounds.items():
+        places = [place for place, known in enumerate(names) if known == name]
+        if not places:
+            raise InvalidInputError("bounds", name, f"names of hyperparameters: {', '.join(dict.fromkeys(names))}")
+        low, high = (float(value) for value in pair)
+        widest = float(np.exp(lower[places].min())), float(np.exp(upper[places].max()))
+        if not widest[0] * (1 - _ROUNDING) <= low < high <= widest[1] * (1 + _ROUNDING):
+            expected = f"two numbers in rising order, between {widest[0]:g} and {widest[1]:g}"
+            raise InvalidInputError(f"bounds of {name}", pair, expected)
+        lower[places], upper[places] = np.log(low), np.log(high)
+    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +70,13 @@ class Space:
     upper: Array
 
     @classmethod
-    def around(cls, start: Model, *, fix_C: bool = False) -> Space:
-        """Return the space of hyperparameters with as many length scales as ``start``; C may be fixed."""
+    def around(cls, start: Model, *, fix_C: bool = False, bounds: Bounds | None = None) -> Space:
+        """Return the space of hyperparameters with as many length scales as ``start``; C may be fixed.
+
+        ``bounds`` are lowest and highest values by name, in the place of the model's own; "l" is that of all l_a.
+        """
         origin = start.to_vector()
-        lower, upper = start.log_bounds
+        lower, upper = log_bounds(start, bounds or {})
         free = np.arange(1 if fix_C else 0, len(origin))
         outside = np.flatnonzero((origin < lower - _ROUNDING) | (origin > upper + _ROUNDING))
         if outside.size:

@@ -6,11 +6,12 @@ It needs no value of the criterion, so that it can follow gradients that are est
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from marginwise._arrays import Array
+from marginwise.errors import choose
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
 
@@ -40,7 +41,7 @@ class AscentState:
 class GradientAscent(Search[AscentState]):
     """Move along the gradient, each hyperparameter at its own rate, judged by how the gradient changes.
 
-    All moves are in logarithms. With g the gradient before a move and g' after it:
+    All moves are in logarithms, but C may move on its own scale. With g the gradient before a move and g' after it:
 
     - a derivative that kept its sign and did not decline quickly, |g'| > ``decline`` |g|, has its rate
       raised;
@@ -64,6 +65,8 @@ class GradientAscent(Search[AscentState]):
     tolerance : float
         The ascent ends when |g|² ≤ |noise|² + (tolerance · peak)² for C, k0, koff and the length scales, each with
         its own peak, the largest |g| met. (A peak of less than tolerance times the largest counts as that much.)
+    C_scale : {"log", "linear"}
+        Whether C is moved in its logarithm or, like in the paper, on its own scale, along ∂E/∂C.
     patience : int
         The ascent gives up when for so many moves the gradient has neither risen to a new peak nor declined.
     """
@@ -79,10 +82,14 @@ class GradientAscent(Search[AscentState]):
     decline: float = 0.7
     rise: float = 2.0
     tolerance: float = 0.02
+    C_scale: Literal["log", "linear"] = "log"
     patience: int = 100
 
+    def __post_init__(self) -> None:
+        choose("C_scale", self.C_scale, ("log", "linear"))
+
     def init(self, space: Space, start: Point) -> AscentState:
-        gradient, noise = _usable(space, start)
+        gradient, noise = self._usable(space, start)
         moved = gradient != 0.0
         rates = np.ones(space.size)
         rates[moved] = self.first_move * space.normalised(gradient)[moved] / gradient[moved]
@@ -91,12 +98,16 @@ class GradientAscent(Search[AscentState]):
 
     def propose(self, state: AscentState, rng: np.random.Generator) -> Array:
         move = np.clip(state.rates * state.gradient, -self.largest_move, self.largest_move)
-        return state.space.clip(state.position + move)
+        position = state.position + move
+        if self.C_scale == "linear":
+            at_C, here = state.space.is_C, state.position
+            position[at_C] = np.log(np.maximum(np.exp(here) + move, np.exp(state.space.lower)))[at_C]
+        return state.space.clip(position)
 
     def step(self, state: AscentState, point: Point) -> tuple[AscentState, Step]:
         if not point.status.ok:
             return self._discard(state)
-        gradient, noise = _usable(state.space, point)
+        gradient, noise = self._usable(state.space, point)
         if self._went_too_far(state, gradient, noise):
             return self._discard(state)
         agreement = gradient * state.gradient
@@ -128,6 +139,16 @@ class GradientAscent(Search[AscentState]):
         turned = np.array([gradient[part] @ state.gradient[part] < 0 for part in space.groups])
         return bool((after > np.where(turned, 1.0, self.rise) * before + insignificant).any())
 
+    def _usable(self, space: Space, point: Point) -> tuple[Array, Array]:
+        """Return gradient and noise on the scales of the moves, without what pushes the point out of the box."""
+        assert point.gradient is not None  # the driver lets no other point through to this search
+        gradient = space.projected(point.position, point.gradient)
+        noise = np.zeros_like(gradient) if point.noise is None else np.where(gradient == 0.0, 0.0, point.noise)
+        if self.C_scale == "linear":  # ∂E/∂C = (∂E/∂ln C)/C
+            per_unit = np.where(space.is_C, np.exp(-point.position), 1.0)
+            gradient, noise = gradient * per_unit, noise * per_unit
+        return gradient, noise
+
     def _discard(self, state: AscentState) -> tuple[AscentState, Step]:
         rates = state.rates * self.lower_by
         return replace(state, rates=rates, idle=state.idle + 1), Step(False, rates)
@@ -136,11 +157,3 @@ class GradientAscent(Search[AscentState]):
 def _norms(space: Space, gradient: Array) -> Array:
     """Return the norm of each part: |g_C|, |g_k0|, |g_koff| and that of the length scales' vector."""
     return np.array([np.linalg.norm(gradient[part]) for part in space.groups])
-
-
-def _usable(space: Space, point: Point) -> tuple[Array, Array]:
-    """Return the gradient and its noise without the components that push the point out of the box."""
-    assert point.gradient is not None  # the driver lets no other point through to this search
-    gradient = space.projected(point.position, point.gradient)
-    noise = np.zeros_like(gradient) if point.noise is None else np.where(gradient == 0.0, 0.0, point.noise)
-    return gradient, noise

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from marginwise._arrays import Array
+from marginwise.errors import choose
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
 
@@ -26,7 +27,10 @@ class WalkState:
 
 @dataclass(frozen=True)
 class RandomWalk(Search[WalkState]):
-    """Add a normal step to one hyperparameter after the other, and move if and only if the score is better.
+    """Add a normal step to the hyperparameters, and move if and only if the score is better.
+
+    "Adding a small step … to each parameter, recalculating the quantity being optimized" can be read in two ways:
+    one hyperparameter after the other, which is the default, or all at once.
 
     Steps are in the logarithms of the kernel parameters and in C itself. Each has its own size, which grows
     when it is accepted and shrinks by the same factor when it is not: in balance half the steps are accepted.
@@ -36,6 +40,9 @@ class RandomWalk(Search[WalkState]):
 
     Parameters
     ----------
+    proposal : {"each", "all"}
+        Whether a step is added to one hyperparameter after the other, or to all at once. All at once, a step of many
+        hyperparameters is rarely a gain: sizes shrink fast, and the walk ends further from the optimum.
     first_step : float
         Standard deviation of the first steps.
     factor : float
@@ -45,13 +52,15 @@ class RandomWalk(Search[WalkState]):
     step_tolerance : float
         The walk ends when every step is below this.
     gain_tolerance, sweeps : float, int
-        The walk ends when so many sweeps over all hyperparameters have raised the score by no more than this.
+        The walk ends when so many sweeps have raised the score by no more than this; a sweep is as many steps as there
+        are hyperparameters.
     """
 
     name: ClassVar[str] = "random-walk"
     needs_value: ClassVar[bool] = True
     needs_gradient: ClassVar[bool] = False
 
+    proposal: Literal["each", "all"] = "each"
     first_step: float = 0.3
     factor: float = 1.15
     largest_step: float = 3.0
@@ -59,33 +68,39 @@ class RandomWalk(Search[WalkState]):
     gain_tolerance: float = 1e-6
     sweeps: int = 20
 
+    def __post_init__(self) -> None:
+        choose("proposal", self.proposal, ("each", "all"))
+
     def init(self, space: Space, start: Point) -> WalkState:
         sizes = np.full(space.size, self.first_step)
         return WalkState(space, start.position, start.score, sizes, turn=0, past_scores=(start.score,))
 
     def propose(self, state: WalkState, rng: np.random.Generator) -> Array:
-        space, i = state.space, state.turn
-        here, move = state.position[i], state.sizes[i] * rng.standard_normal()
+        space, moved = state.space, self._moved(state)
+        here, lower, upper = state.position[moved], space.lower[moved], space.upper[moved]
+        move = state.sizes[moved] * rng.standard_normal(len(here))
         # On a bound a step outwards would stay where it is and be evaluated in vain: it is turned inwards.
-        if (here <= space.lower[i] and move < 0) or (here >= space.upper[i] and move > 0):
-            move = -move
+        move = np.where(((here <= lower) & (move < 0)) | ((here >= upper) & (move > 0)), -move, move)
         position = state.position.copy()
-        if space.is_C[i]:
-            position[i] = np.log(max(np.exp(here) + move, np.exp(space.lower[i])))
-        else:
-            position[i] = here + move
+        position[moved] = here + move
+        for C in np.flatnonzero(space.is_C[moved]):
+            position[moved][C] = np.log(max(np.exp(here[C]) + move[C], np.exp(lower[C])))  # a slice is a view
         return space.clip(position)
 
     def step(self, state: WalkState, point: Point) -> tuple[WalkState, Step]:
         accepted = point.status.ok and point.score > state.score
         sizes = state.sizes.copy()
-        sizes[state.turn] *= self.factor if accepted else 1.0 / self.factor
+        sizes[self._moved(state)] *= self.factor if accepted else 1.0 / self.factor
         sizes = np.minimum(sizes, self.largest_step)
         position, score = (point.position, point.score) if accepted else (state.position, state.score)
         turn, past_scores = state.turn + 1, state.past_scores
         if turn == state.space.size:
             turn, past_scores = 0, (*past_scores, score)[-self.sweeps - 1 :]
         return WalkState(state.space, position, score, sizes, turn, past_scores), Step(accepted, sizes)
+
+    def _moved(self, state: WalkState) -> slice:
+        """Return which hyperparameters a step is added to."""
+        return slice(None) if self.proposal == "all" else slice(state.turn, state.turn + 1)
 
     def terminate(self, state: WalkState) -> Status | None:
         if state.sizes.max() < self.step_tolerance:

@@ -45,6 +45,12 @@ class Judge:
         """Return the test error of the SVM trained on all training rows."""
         return HeldOut(self.problem, self.slack, {"test": self.test}).errors(hyperparameters)["test"]
 
+    def margins(self, hyperparameters: Model) -> Array:
+        """Return y θ(x) of the test set by the SVM: not positive where its label is wrong."""
+        solution = solve_problem(self.problem, hyperparameters, self.slack)
+        signed = (self.problem.y * solution.alpha)[solution.support]
+        return self.test.y * (hyperparameters.kernel.cross(self.test.X, self.problem.X[solution.support]) @ signed)
+
     def posterior_scores(self, posterior: Posterior) -> dict[str, float]:
         """Return ``posterior_error`` and ``log_loss``; nothing if the posterior could not be computed."""
         if not posterior.status.ok:
@@ -88,6 +94,23 @@ class Judge:
                 companion.evaluate(self.problem, record.hyperparameters).value for record in records
             ]
         return columns
+
+    def stopped_early(self, trace: SearchTrace) -> float:
+        """Return the test error of a search that was stopped where an independent validation set is predicted best.
+
+        "The gradient ascent is abandoned when performance on an independent validation set ceases to improve" (section
+        overfitting): every other row of the test set is the validation set, the search is stopped at the last of its
+        least errors there, and its error is counted on the other rows; then the two change places, and the errors are
+        averaged.
+        """
+        halves = {
+            name: self.test.subset(np.arange(place, self.test.n, 2)) for place, name in enumerate(("even", "odd"))
+        }
+        held = HeldOut(self.problem, self.slack, halves)
+        errors = [held.errors(record.hyperparameters) for record in thinned(trace.accepted)]
+        even, odd = (np.array([error[name] for error in errors]) for name in halves)
+        stops = ((one == one.min()).nonzero()[0][-1] for one in (even, odd))
+        return float(np.mean([other[stop] for other, stop in zip((odd, even), stops, strict=True)]))
 
 
 def thinned(records: Sequence[Record]) -> list[Record]:

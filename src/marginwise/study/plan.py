@@ -46,8 +46,8 @@ class Effort:
         Number of rows taken from the training and the test set; None for all.
     walk_evaluations, ascent_evaluations, newton_evaluations : int
         Most evaluations of the criterion by one search.
-    optima : int
-        Number of local optima in an ensemble.
+    hmc_steps : int
+        Steps of the paper's sampler that are discarded, and as many that are made use of, for each gradient.
     """
 
     train_rows: int | None = None
@@ -55,7 +55,7 @@ class Effort:
     walk_evaluations: int = 20_000
     ascent_evaluations: int = 100
     newton_evaluations: int = 300
-    optima: int = 10
+    hmc_steps: int = 20_000
 
 
 class Method(Protocol):

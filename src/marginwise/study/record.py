@@ -68,7 +68,7 @@ class Outcome:
     oracle_error : float or None
         Least test error along the path of the search: an oracle, no estimate.
     early_error : float or None
-        Test error after early stopping by a validation set.
+        Test error after early stopping by an independent validation set, which half of the test rows are in turn.
     extra : dict
         Other numbers, for which a column is not worth while.
     trace : dict or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,7 @@ class Walk:
     slack: str | None = None
     companion: str | None = None
     search: RandomWalk = WALK
+    bounds: Mapping[str, tuple[float, float]] | None = None
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Walk, and look at the test error along the path afterwards."""
@@ -45,6 +47,7 @@ class Walk:
             criterion,
             search=self.search,
             start=paper_start(data.n_inputs),
+            bounds=self.bounds,
             random_state=trial.seed,
             max_evaluations=effort.walk_evaluations,
         )

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from marginwise import load_benchmark
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
+from marginwise.study.judge import Judge
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.findings import gather, path_facts, read_scans, write_scans
+from marginwise.study.paper.findings import (
+    Findings,
+    gather,
+    gradient_facts,
+    parted,
+    path_facts,
+    read_scans,
+    write_scans,
+)
+from marginwise.study.paper.methods.variants import as_in_paper
 from marginwise.study.paper.optima import CRITERIA, Scan
+from marginwise.study.paper.votes import Vote, read_votes, vote, write_votes
 from marginwise.study.record import TrialRow
+from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store
 
 
@@ -17,7 +34,7 @@ def test_a_store_becomes_findings(tmp_path):
     with paper_store(tmp_path / "study.sqlite") as store:
         findings = gather(store, pairs=1, n_points=3)
     assert len(findings.trials.rows) == len(paper_rows(most=2))
-    assert len(findings.scans) == len(paper.DATASETS) * len(CRITERIA)
+    assert len(findings.scans) == len(findings.votes) == len(paper.DATASETS) * len(CRITERIA)
     walk = findings.trials.done("twonorm", "le1-walk")[0]
     assert walk.extra["score_error_correlation"] < -0.5
     assert findings.trials.test_size("twonorm") == 40  # as the settings kept with the store say
@@ -57,3 +74,53 @@ def test_paths_without_a_correlation():
 def test_scans_through_a_file(tmp_path):
     scans = [Scan("crabs", "le1-walk", 3, 1, (2.0, 0.25, 0.5)), Scan("pima", "gacv-walk", 0, 2, (1.0, 0.0))]
     assert read_scans(write_scans(tmp_path / "scans.csv", scans)) == scans
+
+
+def test_gradients_rise_and_fall():
+    rising = {"g_C": [0.1, 0.3, 0.0, 0.0], "g_k0": [0.0, 0.4, 0.1, 0.0]}
+    assert gradient_facts(rising) == pytest.approx({"first_gradient": 0.2, "last_gradient": 0.0, "peak_place": 1 / 3})
+    assert gradient_facts({"g_C": [0.0, 0.0, 0.0]}) == {}
+    assert gradient_facts({"score": [1.0]}) == {}
+
+
+def test_the_companion_along_a_walk():
+    evaluations = [1.0, 2.0, 3.0, 4.0]
+    path = {"score": evaluations, "evaluation": evaluations, "test_error": [0.4, 0.3, 0.2, 0.1]}
+    found = path_facts({**path, "gacv": [0.4, np.nan, 0.5, 0.6]})
+    assert (found["score_error_correlation"], found["score_gacv_correlation"]) == pytest.approx((-1.0, 1.0))
+
+
+def test_a_setting_takes_the_place_of_the_thorough_one():
+    rows = paper_rows(shift={(d, as_in_paper("gacv-walk")): 3.0 for d in paper.DATASETS}, most=3)
+    varied = [replace(row, method="gacv-walk-loose", test_error=0.5) for row in rows if row.method == "gacv-walk"]
+    draw = replace(varied[0], dataset="twonorm-draw-1", method=as_in_paper("gacv-walk"))
+    trials, others = parted([*rows, *varied, draw])
+    assert len(others.rows) == len(varied) + 1
+    findings = Findings(trials, varied=others, votes=[Vote("pima", as_in_paper("gacv-walk"), 3, 20.0, 19.0)])
+    column = paper.COLUMNS[2]
+    nearest = findings.settings()["as in the paper"]
+    assert nearest.mean("pima", column) == pytest.approx(findings.mean("pima", column) + 3.0)
+    assert nearest.votes[0].method == "gacv-walk"
+    assert nearest.thorough_mean("pima", "gacv-walk") == findings.mean("pima", column)
+    assert findings.in_setting("loose", None).mean("pima", column) == 50.0
+    assert findings.in_setting(None, None).mean("pima", column) == findings.mean("pima", column)
+
+
+def test_votes(tmp_path):
+    data = load_benchmark("crabs")
+    good, bad = (1.0, 10.0, 0.1, 2.0, 2.0, 2.0, 2.0, 2.0), (1.0, 1e-3, 1.0, 9.0, 9.0, 9.0, 9.0, 9.0)
+    rows = [
+        TrialRow("crabs", "gacv-walk", number, 0, "done", hyperparameters=end)
+        for number, end in enumerate((good, good, bad))
+    ]
+    (found,) = vote(Trials(rows), lambda row: data)
+    judge = Judge.of(data, as_slack("linear"))
+    alone = [100 * judge.svm_error(Hyperparameters.from_values(end)) for end in (good, bad)]
+    assert alone[0] < alone[1]
+    assert (found.voters, found.together) == (3, pytest.approx(alone[0]))  # two of three
+    assert found.single == pytest.approx((2 * alone[0] + alone[1]) / 3)
+    assert found.gain > 0
+    (tie,) = vote(Trials([rows[0], rows[2]]), lambda row: data)
+    assert tie.together == pytest.approx(tie.single)  # where they differ, half an error each
+    assert vote(Trials(rows[:1]), lambda row: data) == vote(Trials(rows), lambda row: None) == []
+    assert read_votes(write_votes(tmp_path / "votes.csv", [found, tie])) == [found, tie]

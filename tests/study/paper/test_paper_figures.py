@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -9,9 +11,11 @@ from matplotlib.figure import Figure
 from marginwise.display import Drawing
 from marginwise.errors import InvalidInputError
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.figures import Histograms, Scans, Spread, methods, typical
+from marginwise.study.paper.figures import Histograms, Scans, Spread, methods, paths, shown_paths
 from marginwise.study.paper.figures.paths import AscentAmplitudes, AscentScales, WalkPath
+from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.optima import Scan
+from marginwise.study.paper.plan import EQUAL_SCALES
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store, trace_of
 
@@ -76,11 +80,20 @@ def test_paths_do_without_what_was_not_recorded(trials):
         _drawn(kind(row, trace))
 
 
-def test_a_typical_search_is_one_on_twonorm(tmp_path, trials):
+def test_the_searches_shown_are_on_twonorm_the_ascent_from_equal_length_scales(tmp_path, trials):
+    findings = Findings(trials)
     with paper_store(tmp_path / "study.sqlite") as store:
-        row, trace = typical(store, trials, "le1-walk")
-        assert (row.dataset, row.number, len(trace["C"])) == ("twonorm", 0, 12)
-        assert typical(store, trials, "gacv-walk") is None
+        walk, ascent = shown_paths(store, findings)
+        assert (walk[0].dataset, walk[0].method, walk[0].number, len(walk[1]["C"])) == ("twonorm", "le1-walk", 0, 12)
+        assert ascent[0].method == "evidence-ascent"
+        row = replace(ascent[0], method=EQUAL_SCALES)
+        store.record(replace(row, trace=trace_of(row)))
+        assert shown_paths(store, replace(findings, varied=Trials([row])))[1][0].method == EQUAL_SCALES
+    assert [type(drawing).__name__ for drawing in paths([walk, ascent])] == [
+        "WalkPath",
+        "AscentScales",
+        "AscentAmplitudes",
+    ]
 
 
 def test_spread_shows_every_end(trials):

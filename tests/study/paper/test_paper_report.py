@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from marginwise.cli import main
-from marginwise.study import TrialRow
+from marginwise.study import Effort, TrialRow
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.findings import Findings, read_scans
+from marginwise.study.paper.methods.variants import as_in_paper
 from marginwise.study.paper.report import write_paper_report
-from marginwise.study.paper.reproduction import read_reasons, reproduction, write_reproduction
-from marginwise.study.record import read_rows
-from marginwise.study.report.summary import Trials
+from marginwise.study.paper.reproduction import write_reproduction
 from page_checks import check_page, in_browser, needs_browser, read
 from synthetic_study import paper_rows, paper_store
 
@@ -30,7 +30,7 @@ def report(tmp_path_factory):
     rows.append(
         TrialRow("crabs", "svm-cv", 99, 0, "failed", message="a <b> & c", error_name="ValueError", fingerprint="small")
     )
-    with paper_store(directory / "study.sqlite", rows) as store:
+    with paper_store(directory / "study.sqlite", rows, Effort()) as store:
         write_paper_report(store, directory / "report", pairs=1, formats=("svg",))
     return directory / "report"
 
@@ -54,7 +54,7 @@ def test_everything_is_there_as_files(report):
     assert figures == expected
     for name in figures:
         assert (report / "figures" / f"{name}.svg").stat().st_size > 1000
-    with (report / "tables" / "table3-errors.csv").open(newline="", encoding="utf-8") as file:
+    with (report / "tables" / "table3-thorough.csv").open(newline="", encoding="utf-8") as file:
         cells = {(record["dataset"], record["column"]): record for record in csv.DictReader(file)}
     assert len(cells) == 30
     assert float(cells["pima", "LE1"]["difference"]) == pytest.approx(5.0)
@@ -87,7 +87,7 @@ def test_a_study_that_has_not_begun_says_so(tmp_path):
 
 def test_a_study_under_way_says_what_is_missing(tmp_path):
     rows = [row for row in paper_rows() if row.dataset == "crabs" and row.number < 2 and "walk" in row.method]
-    with paper_store(tmp_path / "study.sqlite", rows) as store:
+    with paper_store(tmp_path / "study.sqlite", rows, Effort()) as store:
         html = write_paper_report(store, tmp_path / "report", pairs=1, formats=("png", "pdf")).read_text(
             encoding="utf-8"
         )
@@ -125,22 +125,40 @@ def test_a_browser_shows_it(report, width):
     assert results.split() == ["wider=false", "first=Pima,LE1"]
 
 
+def test_a_miniature_says_so_first_and_withholds_verdicts(tmp_path):
+    with paper_store(tmp_path / "study.sqlite") as store:
+        html = write_paper_report(store, tmp_path / "report", pairs=1, formats=("svg",)).read_text(encoding="utf-8")
+    texts = read(html).texts
+    begin = next(place for place, text in enumerate(texts) if "This is a miniature" in text)
+    assert begin < next(place for place, text in enumerate(texts) if "The paper's main result" in text)
+    assert "claims are judged by a full run" in " ".join(texts)
+    assert not {"holds", "does not hold", "holds in part"} & set(texts)
+    assert not any("of the paper's sd" in text for text in texts)
+
+
 def test_the_reproduction_is_made_from_its_tables(tmp_path):
-    (tmp_path / "reproduction-reasons.csv").write_text("dataset,column,reason\npima,LE1,The order of the rows.\n")
-    rows = paper_rows(shift={("pima", "le1-walk"): 5.0}, most=2)
-    with paper_store(tmp_path / "study.sqlite", rows) as store:
+    rows = paper_rows(shift={("pima", as_in_paper("le1-walk")): 5.0}, most=2)
+    varied = [
+        replace(row, method="le1-walk-bold", test_error=row.test_error - 0.05)
+        for row in rows
+        if row.method == as_in_paper("le1-walk")
+    ]
+    with paper_store(tmp_path / "study.sqlite", [*rows, *varied], Effort()) as store:
         page = write_reproduction(tmp_path, store)
     text = page.read_text(encoding="utf-8")
     assert "**29 of 30**" in text
-    assert "The order of the rows." in text
+    assert "**30 of 30**" in text
+    assert "Within one standard deviation with the walks thorough (30.3 ± 2.0), bold (30.3 ± 2.0)." in text
+    assert "Ringnorm, LE2 (2.5 ± 5.3 with a best of 2.2: at most ± 1.5)" in text
     for target in re.findall(r"\]\(([^)]+)\)", text):
         assert (tmp_path / target).exists()
     assert write_reproduction(tmp_path).read_text(encoding="utf-8") == text
 
 
 @pytest.mark.skipif(not (DOCS / "reproduction.csv").exists(), reason="no full run is recorded in docs/")
-def test_the_recorded_reproduction_is_made_from_its_tables():
-    trials = Trials(read_rows(DOCS / "reproduction.csv"))
-    findings = Findings(trials, read_scans(DOCS / "reproduction-scans.csv"))
-    reasons = read_reasons(DOCS / "reproduction-reasons.csv")
-    assert (DOCS / "reproduction.md").read_text(encoding="utf-8") == reproduction(findings, reasons)
+def test_the_recorded_reproduction_is_made_from_its_tables(tmp_path):
+    for name in ("reproduction.csv", "reproduction-scans.csv", "reproduction-votes.csv", "reproduction-paths.json"):
+        shutil.copy(DOCS / name, tmp_path / name)
+    assert (DOCS / "reproduction.md").read_text(encoding="utf-8") == write_reproduction(tmp_path).read_text(
+        encoding="utf-8"
+    )

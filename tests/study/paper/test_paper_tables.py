@@ -26,7 +26,7 @@ def test_misses_are_those_that_were_moved(trials):
 
 
 def test_the_main_table_shows_ours_above_theirs(trials):
-    table = tables.means(trials)
+    table = tables.means(trials, "thorough")
     assert [len(row) for row in table.rows] == [8] * 5
     pima = table.rows[1][1]
     assert pima == Cell("35.3 ± 2.0", pytest.approx(35.3), "bad", "30.3 ± 2.0")
@@ -38,7 +38,7 @@ def test_the_main_table_shows_ours_above_theirs(trials):
 
 
 def test_cells_say_how_far_away(trials):
-    rows = {row[0]: row for row in tables.cells(trials).rows}
+    rows = {row[0]: row for row in tables.cells(trials, "thorough").rows}
     assert len(rows) == 30
     assert rows["Pima, LE1"][-1].text == "2.5 sd away"
     assert rows["WDBC, Evid grad"][-1].text == "within 2 sd"

@@ -78,12 +78,17 @@ def compare_means(trials: Trials) -> list[Comparison]:
     for dataset in all_datasets(trials):
         published = dict(zip(paper.COLUMNS, paper.ERRORS.get(dataset, ()), strict=False))
         for column in with_own(paper.COLUMNS, trials):
-            ours, (mean, sd) = _sample(trials, dataset, column), published.get(column, (None, None))
-            error = None
-            if ours.sd is not None and sd is not None:
-                error = math.sqrt(ours.sd**2 / ours.n + sd**2 / paper.trials(dataset, column.method))
-            cells.append(Comparison(dataset, column, mean, sd, ours, ours.mean, error))
+            cells.append(compared(dataset, column, published.get(column), _sample(trials, dataset, column)))
     return cells
+
+
+def compared(dataset: str, column: PaperColumn, published: tuple[float, float] | None, ours: Sample) -> Comparison:
+    """Return a mean over our trials beside the paper's (mean, standard deviation)."""
+    mean, sd = published or (None, None)
+    error = None
+    if ours.sd is not None and sd is not None:
+        error = math.sqrt(ours.sd**2 / ours.n + sd**2 / paper.trials(dataset, column.method))
+    return Comparison(dataset, column, mean, sd, ours, ours.mean, error)
 
 
 def compare_best(trials: Trials) -> list[Comparison]:

@@ -6,14 +6,19 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.study.paper import numbers as paper
+from marginwise.study.paper.methods import METHODS
+from marginwise.study.paper.methods.variants import NEAREST_ASCENT, NEAREST_WALK
 from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import Scan, scan_optima
-from marginwise.study.record import Trace
+from marginwise.study.paper.plan import sensitivity_plan
+from marginwise.study.paper.votes import Vote, vote
+from marginwise.study.record import Trace, TrialRow
 from marginwise.study.report.data import StudyData
 from marginwise.study.report.summary import Sample, Trials
 from marginwise.study.store import Store
@@ -24,6 +29,15 @@ EARLY = (2, 5, 10)
 #: Columns of a path that facts are taken from.
 _COLUMNS = {"score", "test_error", "evaluation"}
 
+#: Criteria that are looked at along the paths of others.
+_COMPANIONS = ("gacv", "span")
+
+
+#: The paper's five methods.
+_SEARCHED = paper.COLUMNS[:5]
+
+_Named = TypeVar("_Named", TrialRow, Scan, Vote)
+
 
 class NoTrialsError(LookupError):
     """A claim needs trials that are not there yet."""
@@ -31,11 +45,62 @@ class NoTrialsError(LookupError):
 
 @dataclass(frozen=True)
 class Findings:
-    """What the claims are judged by: the trials, and the criteria along lines between their ends."""
+    """What the claims are judged by.
+
+    Attributes
+    ----------
+    trials : Trials
+        Those of the study's methods on its data sets.
+    scans : sequence of Scan
+        Criteria along lines between their ends.
+    votes : sequence of Vote
+        What their ends say together.
+    sizes : mapping
+        Inputs, training and test rows of data sets that the paper does not have.
+    varied : Trials
+        Those in other settings of the searches, and on other draws of the data sets.
+    thorough : Trials or None
+        Where ``trials`` are in another setting: those that are in the thorough one.
+    """
 
     trials: Trials
     scans: Sequence[Scan] = ()
-    sizes: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)  # inputs, training, test of other data sets
+    votes: Sequence[Vote] = ()
+    sizes: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    varied: Trials = field(default_factory=lambda: Trials(()))
+    thorough: Trials | None = None
+
+    @property
+    def miniature(self) -> bool:
+        """Whether some trials had fewer rows than the paper's: then all is shown to work, and nothing to hold."""
+        return any(
+            row.extra.get(name, size) < size
+            for row in self.trials.rows
+            for name, size in zip(("train_rows", "test_rows"), paper.SIZES.get(row.dataset, (0, 0, 0))[1:], strict=True)
+        )
+
+    def settings(self) -> dict[str, Findings]:
+        """Return the findings in the setting nearest to the paper, if there are trials, and in the thorough one."""
+        nearest = self.in_setting(NEAREST_WALK, NEAREST_ASCENT)
+        tried = any(nearest.trials.done(dataset, column.method) for dataset in paper.DATASETS for column in _SEARCHED)
+        return {"as in the paper": nearest, "thorough": self} if tried else {"thorough": self}
+
+    def in_setting(self, walk: str | None, ascent: str | None) -> Findings:
+        """Return the same with the paper's methods in other settings; None is the thorough one."""
+        other = {column.method: walk if column in paper.SIMPLE else ascent for column in _SEARCHED}
+        theirs = {f"{method}-{key}": method for method, key in other.items() if key is not None}
+
+        def renamed(things: Iterable[_Named]) -> list[_Named]:
+            kept = (thing for thing in things if thing.method not in theirs.values())
+            return [replace(thing, method=theirs.get(thing.method, thing.method)) for thing in kept]
+
+        more = (row for row in self.varied.rows if row.method in theirs and row.dataset in paper.DATASETS)
+        trials = Trials(renamed([*self.trials.rows, *more]))
+        return replace(self, trials=trials, scans=renamed(self.scans), votes=renamed(self.votes), thorough=self.trials)
+
+    def thorough_mean(self, dataset: str, method: str) -> float | None:
+        """Return the mean error in % of a method of the paper in the thorough setting; None without trials."""
+        return (self.thorough or self.trials).sample(dataset, method).mean
 
     def sample(self, dataset: str, column: PaperColumn) -> Sample:
         """Return errors in %; at least one."""
@@ -63,43 +128,79 @@ class Findings:
 
 
 def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
-    """Return the trials of a study, and scans between the ends of some of them."""
+    """Return the trials of a study, scans between the ends of some of them, and what these say together."""
     data = StudyData(store)
     rows = []
     for row in store.rows():
         if row.status == "done":
             more = path_facts(store.trace(row))
             if (size := data.sizes(row)) is not None:
-                more["test_rows"] = float(size[2])
+                more |= {"train_rows": float(size[1]), "test_rows": float(size[2])}
             row = replace(row, extra={**row.extra, **more})
         rows.append(row)
-    trials = Trials(rows)
+    trials, varied = parted(rows)
+    own = {row.dataset: size for row in trials.rows if row.dataset not in paper.DATASETS and (size := data.sizes(row))}
     scans = scan_optima(trials, data.load, pairs=pairs, n_points=n_points)
-    own = {row.dataset: size for row in rows if row.dataset not in paper.DATASETS and (size := data.sizes(row))}
-    return Findings(trials, scans, own)
+    return Findings(trials, scans, vote(trials, data.load), own, varied)
+
+
+def parted(rows: Iterable[TrialRow]) -> tuple[Trials, Trials]:
+    """Part trials in other settings, and on other draws of the data, from those of the study and of users."""
+    plan = sensitivity_plan()
+    settings = plan.methods.keys() - METHODS.keys()
+    draws = plan.datasets.keys() - paper.DATASETS.keys()
+    study: list[TrialRow] = []
+    varied: list[TrialRow] = []
+    for row in rows:
+        (varied if row.method in settings or row.dataset in draws else study).append(row)
+    return Trials(study), Trials(varied)
 
 
 def path_facts(trace: Trace | None) -> dict[str, float]:
     """Return what a path tells in a few numbers.
 
-    They are Spearman's correlation of the criterion's score with the test error, and the test error after the first
-    few percent of the evaluations.
+    They are Spearman's correlations of the criterion's score with the test error, and with the criterion beside it; the
+    test error after the first few percent of the evaluations; and of gradients the norm at the start and at the end
+    beside its peak, and where on the path that is.
     """
     if trace is None or not trace.keys() >= _COLUMNS:
         return {}
+    facts = gradient_facts(trace)
     score, error, evaluation = (np.array(trace[name]) for name in ("score", "test_error", "evaluation"))
     known = np.isfinite(score) & np.isfinite(error)
     if known.sum() < 3:
-        return {}
+        return facts
     score, error, evaluation = score[known], error[known], evaluation[known]
     places = np.searchsorted(evaluation, np.array(EARLY) / 100 * evaluation[-1], side="right")
-    facts = {
+    facts |= {
         f"error_after_{share}": float(error[max(place - 1, 0)]) for share, place in zip(EARLY, places, strict=True)
     }
-    by_score, by_error = _ranks(score), _ranks(error)
-    if np.ptp(by_score) > 0 and np.ptp(by_error) > 0:
-        facts["score_error_correlation"] = float(np.corrcoef(by_score, by_error)[0, 1])
+    for name, other in (("error", error), *((name, trace[name]) for name in _COMPANIONS if name in trace)):
+        if (found := _correlation(score, np.array(other)[known] if name != "error" else error)) is not None:
+            facts[f"score_{name}_correlation"] = found
     return facts
+
+
+def gradient_facts(trace: Trace) -> dict[str, float]:
+    """Return the gradient's norm at the start and at the end beside its peak, and where that is, from 0 to 1."""
+    gradients = [np.array(values) for name, values in trace.items() if name.startswith("g_")]
+    if not gradients or len(gradients[0]) < 3:
+        return {}
+    norms = np.sqrt(np.sum(np.square(gradients), axis=0))
+    peak = int(norms.argmax())
+    if not norms[peak] > 0:
+        return {}
+    first, last = (float(norms[place] / norms[peak]) for place in (0, -1))
+    return {"first_gradient": first, "last_gradient": last, "peak_place": peak / (len(norms) - 1)}
+
+
+def _correlation(one: Array, other: Array) -> float | None:
+    """Return Spearman's rank correlation; None where one of the two does not change."""
+    known = np.isfinite(one) & np.isfinite(other)
+    ranks = _ranks(one[known]), _ranks(other[known])
+    if known.sum() < 3 or any(np.ptp(rank) == 0 for rank in ranks):
+        return None
+    return float(np.corrcoef(*ranks)[0, 1])
 
 
 def _ranks(values: Array) -> Array:

@@ -104,6 +104,21 @@ def trials(dataset: str, method: str) -> int:
     return 25
 
 
+def contradictions() -> list[tuple[str, PaperColumn, tuple[float, float], float, float]]:
+    """Return cells whose mean, standard deviation and best trial cannot all be right, and the largest sd possible.
+
+    n numbers of mean m that are not below b are most spread if all but one are b: then their standard deviation is
+    √n (m - b). Printed numbers have one decimal: each is known to 0.05.
+    """
+    found = []
+    for dataset in DATASETS:
+        for column, cell, best in zip(COLUMNS, ERRORS[dataset], BEST[dataset], strict=True):
+            n = trials(dataset, column.method)
+            if cell[1] - 0.05 > n**0.5 * (cell[0] - best + 0.1):
+                found.append((dataset, column, cell, best, n**0.5 * (cell[0] - best)))
+    return found
+
+
 def best_previous(dataset: str) -> float:
     """Return the least error, in %, that the paper quotes from previous work."""
     return min(error for error in PREVIOUS[dataset] if error is not None)

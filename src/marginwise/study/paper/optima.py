@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -11,18 +12,27 @@ from marginwise.datasets import Benchmark
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import all_datasets
+from marginwise.study.paper.methods.variants import as_in_paper
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from marginwise.tuning import scan_line
 
-#: The criterion and slack that a method of the paper optimises. The sampled evidence gives gradients alone, so that
-#: along a line its value is that of expectation propagation.
-CRITERIA = {
+#: The method that climbs the evidence of expectation propagation.
+CLIMBED = "ep-evidence-newton"
+
+#: The criterion and slack that a method optimises. The sampled evidence gives gradients alone, so that along a line its
+#: value is that of expectation propagation; ends of quasi-Newton on that stand beside those of the ascents.
+_OPTIMISED = {
     "le1-walk": ("laplace-evidence", "linear"),
     "le2-walk": ("laplace-evidence", "quadratic"),
     "gacv-walk": ("gacv", "linear"),
     "span-walk": ("span", "quadratic"),
     "evidence-ascent": ("ep-evidence", "linear"),
+}
+CRITERIA = {
+    **_OPTIMISED,
+    **{as_in_paper(method): criterion for method, criterion in _OPTIMISED.items()},
+    CLIMBED: ("ep-evidence", "linear"),
 }
 
 #: Two ends are separate optima if the criterion is worse between them by more than this: the gain at which the study's
@@ -77,44 +87,31 @@ class Scan:
 def scan_optima(
     trials: Trials, load: Callable[[TrialRow], Benchmark | None], *, pairs: int = 3, n_points: int = 21
 ) -> list[Scan]:
-    """Scan from the best trial of each method and data set to some others, spread over the ranks.
+    """Scan between the ends of pairs of trials of each method and data set, drawn at random.
 
     ``load`` returns the data that a trial was run on, None if they are gone; only trials on the same data are compared.
     """
     scans = []
     for dataset in all_datasets(trials):
-        for column in SCANNED:
-            name, slack = CRITERIA[column.method]
-            for first, other in _pairs(trials.done(dataset, column.method), load, pairs):
+        for method, (name, slack) in CRITERIA.items():
+            for first, other in _pairs(trials.done(dataset, method), load, pairs):
                 data = load(first)
                 assert data is not None
                 start, end = (Hyperparameters.from_values(row.hyperparameters or ()) for row in (first, other))
                 line = scan_line(name, data.X_train, data.y_train, start, end, slack, n_points=n_points)
                 scores = tuple((line.signs[name] * line.values[name]).tolist())
-                scans.append(Scan(dataset, column.method, first.number, other.number, scores))
+                scans.append(Scan(dataset, method, first.number, other.number, scores))
     return scans
 
 
 def _pairs(
     rows: Sequence[TrialRow], load: Callable[[TrialRow], Benchmark | None], most: int
-) -> Iterable[tuple[TrialRow, TrialRow]]:
-    """Return the best trial with others on the same data: the next, the last and those between, evenly by rank."""
-    known = [(score, row) for row in rows if row.hyperparameters and (score := _score(row)) is not None]
-    if not known:
+) -> list[tuple[TrialRow, TrialRow]]:
+    """Return different pairs of trials on the same data, drawn at random, the same each time."""
+    ended = [row for row in rows if row.hyperparameters]
+    if not ended or (data := load(ended[0])) is None:
         return []
-    ranked = [row for _, row in sorted(known, key=lambda pair: -pair[0])]
-    first = ranked[0]
-    if (data := load(first)) is None:
-        return []
-    others = [row for row in ranked[1:] if (own := load(row)) and np.array_equal(own.X_train, data.X_train)]
-    places = np.linspace(0, len(others) - 1, min(most, len(others))).round().astype(int)
-    return [(first, others[place]) for place in places]
-
-
-def _score(row: TrialRow) -> float | None:
-    """Return how good the trial's end is by its own criterion, larger being better."""
-    if row.method == paper.EVIDENCE.method:
-        return row.extra.get("ep_log_evidence")
-    if row.criterion_value is None:
-        return None
-    return row.criterion_value if row.method in ("le1-walk", "le2-walk") else -row.criterion_value
+    same = [row for row in ended if (own := load(row)) and np.array_equal(own.X_train, data.X_train)]
+    all_pairs = list(combinations(same, 2))
+    chosen = np.random.default_rng(0).permutation(len(all_pairs))[:most]
+    return [all_pairs[place] for place in chosen]

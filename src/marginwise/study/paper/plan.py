@@ -1,15 +1,30 @@
-"""The paper's study: its methods, the previous work in its tables and ours, at its counts or in miniature."""
+"""The paper's study: its methods, the previous work in its tables and ours, at its counts or in miniature; and what its
+results depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from marginwise.study.data import benchmarks
-from marginwise.study.paper.methods import PAPER_TRIALS, methods
+from marginwise.study.data import BenchmarkSource, Source, benchmarks
+from marginwise.study.paper.methods import METHODS, PAPER_TRIALS, methods
+from marginwise.study.paper.methods.ascent import AS_IN_PAPER, REPEATED, Ascent
+from marginwise.study.paper.methods.variants import SMOOTHING, WALKS, as_in_paper, variants
+from marginwise.study.paper.numbers import PREVIOUS_COLUMNS
 from marginwise.study.plan import Effort, Plan
 
 #: (data set, method): where the paper has another number of trials.
-PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {("crabs", "evidence-ascent"): 25}
+PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {
+    ("crabs", method): 25 for method in ("evidence-ascent", as_in_paper("evidence-ascent"))
+}
+
+#: Data sets of which the paper's draw is not known, and how many draws of ours are looked at, the study's own included.
+DRAWN, DRAWS = ("crabs", "twonorm", "ringnorm"), 10
+
+#: An ascent from equal length scales, which the paper's figures show.
+EQUAL_SCALES = "evidence-ascent-equal-scales"
+
+#: Trials of a variant, enough to see what changes a mean by more than it varies; and of an ascent from one start.
+_WALK_TRIALS, _SMOOTHING_TRIALS, _ASCENT_TRIALS, _REPEATS = 3, 2, 2, 3
 
 
 def paper_plan() -> Plan:
@@ -25,7 +40,36 @@ def quick_plan() -> Plan:
         walk_evaluations=300,
         ascent_evaluations=12,
         newton_evaluations=25,
-        optima=3,
+        hmc_steps=300,
     )
-    trials = {method: 2 if method.endswith(("walk", "ascent")) else 1 for method in PAPER_TRIALS}
+    repeated = {*WALKS, "evidence-ascent"}
+    trials = {method: 2 if method in repeated else 1 for method in PAPER_TRIALS}
     return Plan("quick", benchmarks(), methods(), trials, effort=effort)
+
+
+def draws(dataset: str) -> dict[str, Source]:
+    """Return other draws of a data set, by names such as ``twonorm-draw-1``."""
+    return {f"{dataset}-draw-{number}": BenchmarkSource(dataset, number) for number in range(1, DRAWS)}
+
+
+def sensitivity_plan() -> Plan:
+    """Return what the paper does not say, in several ways: settings of the searches, smoothing parameters and draws.
+
+    Rows that it shares with :func:`paper_plan` are the same trials: both go into one store.
+    """
+    changed = variants()
+    repeats = {REPEATED: Ascent(AS_IN_PAPER, start="same")}
+    equal = {EQUAL_SCALES: Ascent(AS_IN_PAPER, start="equal")}
+    searches = [*map(as_in_paper, WALKS), as_in_paper("evidence-ascent")]
+    on_draws = {name: METHODS[name] for name in (*searches, *(column.method for column in PREVIOUS_COLUMNS))}
+    every = {**changed, **repeats, **equal, **on_draws}
+    others: dict[str, Source] = {name: source for dataset in DRAWN for name, source in draws(dataset).items()}
+    counts = {}
+    for dataset in benchmarks():
+        for name in every:
+            walked = _SMOOTHING_TRIALS if name in SMOOTHING else _WALK_TRIALS
+            counts[dataset, name] = _ASCENT_TRIALS if name.startswith("evidence-ascent") else walked
+        counts |= {(dataset, EQUAL_SCALES): int(dataset == "twonorm"), (dataset, REPEATED): _REPEATS}
+    for dataset in others:
+        counts |= {(dataset, name): int(name in on_draws) for name in every}
+    return Plan("sensitivity", {**benchmarks(), **others}, every, 0, counts)

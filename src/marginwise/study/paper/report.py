@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from marginwise.display import FORMATS, Document, Drawing, Section
-from marginwise.study.paper import figures, sections, tables
+from marginwise.study.paper import figures, sections
 from marginwise.study.paper.findings import Findings, gather, write_scans
+from marginwise.study.paper.variations import variations
+from marginwise.study.paper.votes import write_votes
 from marginwise.study.record import write_rows
 from marginwise.study.report import closing_sections
-from marginwise.study.report.summary import Trials
 from marginwise.study.store import Store
 
 TITLE = "Model selection for support vector machines, run again"
@@ -27,7 +28,7 @@ def write_paper_report(
     ----------
     store : Store
     directory : str or Path
-        Made if it is not there: index.html, report.md, trials.csv, scans.csv, tables/ and figures/.
+        Made if it is not there: index.html, report.md, trials.csv, scans.csv, votes.csv, tables/ and figures/.
     pairs : int
         Number of pairs of local optima, for each criterion and data set, between which the criterion is evaluated.
     formats : sequence of str
@@ -35,17 +36,12 @@ def write_paper_report(
     """
     directory = Path(directory)
     findings = gather(store, pairs=pairs)
-    document = Document(TITLE, lead(findings), contents(findings, paths_to_show(store, findings.trials)))
+    document = Document(TITLE, lead(findings), contents(findings, figures.paths(figures.shown_paths(store, findings))))
     page = document.write(directory, formats=formats)
-    write_rows(directory / "trials.csv", findings.trials.rows)
+    write_rows(directory / "trials.csv", [*findings.trials.rows, *findings.varied.rows])
     write_scans(directory / "scans.csv", findings.scans)
+    write_votes(directory / "votes.csv", findings.votes)
     return page
-
-
-def paths_to_show(store: Store, trials: Trials) -> list[Drawing]:
-    """Return the figures of single searches."""
-    found = [(figures.typical(store, trials, method), draw) for method, draw in figures.PATHS]
-    return [draw(*shown) for shown, draw in found if shown is not None]
 
 
 def lead(findings: Findings) -> str:
@@ -62,15 +58,17 @@ def lead(findings: Findings) -> str:
 def contents(findings: Findings, paths: Sequence[Drawing]) -> list[Section]:
     """Return all sections."""
     trials = findings.trials
+    nearest = next(iter(findings.settings().values()))
     found = [
         sections.overview(findings),
         sections.claims(findings),
-        sections.errors(trials),
-        Section("Best trials and previous work", [tables.best(trials), tables.previous(trials)]),
-        sections.histograms(trials),
-        sections.optima(findings),
+        sections.errors(findings),
+        sections.previous(findings),
+        sections.histograms(nearest.trials),
+        sections.optima(nearest),
         sections.paths(paths),
+        variations(findings),
         sections.side_by_side(trials),
-        Section("Time and data", [tables.times(trials), tables.sizes(findings.sizes)]),
+        sections.times(findings),
     ]
     return [*found, *closing_sections(trials)]

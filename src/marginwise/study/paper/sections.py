@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-
-import numpy as np
 
 from marginwise.display import Cell, Drawing, Facts, Notes, PagePart, PageTable, Section, Value
 from marginwise.display.table import minus
 from marginwise.study.paper import figures, tables
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims import CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, judged
-from marginwise.study.paper.compare import Comparison, all_datasets, all_methods, compare_means, n_test
-from marginwise.study.paper.findings import EARLY, Findings
+from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, held_in, judged
+from marginwise.study.paper.compare import Comparison, all_datasets, all_methods, compare_means, compared
+from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.methods import METHODS
+from marginwise.study.paper.methods.variants import as_in_paper
+from marginwise.study.paper.sensitivity import ASCENT_DETAILS, DRAWN_SETS, WALK_DETAILS, Sensitivity
+from marginwise.study.paper.story import agreement, story, verdicts
 from marginwise.study.report.summary import Trials
 from marginwise.study.report.tables import methods as methods_tables
+from marginwise.study.report.tables import spread
 
 
 def overview(findings: Findings) -> Section:
-    """Tell the story in numbers."""
+    """Say what a reader wants to know first."""
     trials = findings.trials
     section = Section("Overview")
-    cells = [cell for cell in _published(trials) if cell.within(1) is not None]
-    verdicts = Counter(judgement.verdict for _, judgement in judged(findings))
-    n_done = len(trials.rows) - len(trials.failed)
-    section.parts.append(
-        Facts(
-            [
-                (f"{_within(cells, 1)} of {len(cells)}", "means of the main table within ± 1 of the paper's sd"),
-                (f"{_within(cells, 2)} of {len(cells)}", "within ± 2 of it"),
-                (
-                    f"{verdicts[HOLDS]} of {len(CLAIMS)}",
-                    f"claims hold; {verdicts[IN_PART]} in part, {verdicts[FAILS]} not",
-                ),
-                (f"{n_done:,}", f"finished trials; {len(trials.failed)} failed"),
-            ]
-        )
-    )
+    if findings.miniature:
+        words = "This is a miniature, with few rows and short searches: it shows that everything works, not what holds."
+        section.parts.append(Notes([words]))
+    section.parts.append(Facts([*_facts(findings), _finished(trials)]))
     section.parts.extend(story(findings))
     if others := _others(trials):
         section.parts.append(others)
@@ -46,133 +35,158 @@ def overview(findings: Findings) -> Section:
     warnings = []
     if missing:
         warnings.append(f"{len(missing)} of the 30 cells of the main table have no trial yet: {_shortened(missing)}.")
-    if short := _short_cells(trials):
+    if not findings.miniature and (short := _short_cells(trials)):
         warnings.append(f"{len(short)} cells have fewer trials than the paper: {_shortened(short)}.")
-    if reduced := _reduced(trials):
-        warnings.append(
-            f"A miniature, with fewer test points than the paper's on {', '.join(reduced)}: it shows that everything "
-            "works, not what holds."
-        )
     if trials.failed:
         warnings.append(f"{len(trials.failed)} trials failed; they are listed at the end.")
     section.parts.append(Notes(warnings))
     return section
 
 
-def story(findings: Findings) -> Iterable[str]:
-    """Say what the paper claimed and what came of it."""
-    yield (
-        "The paper's main result: criteria that are simple to compute have many local optima, of which some are good "
-        "and a significant fraction are not; ascending the exact evidence also ends in local optima, but in better and "
-        "more consistent ones. You get what you pay for."
-    )
-    by_statement = dict(judged(findings))
-    for claim in CLAIMS:
-        if claim.section.startswith("Abstract") and by_statement[claim].verdict != UNTESTED:
-            judgement = by_statement[claim]
-            yield f"{claim.statement} This {judgement.verdict}. {judgement.numbers}"
-    leaders = _leaders(findings.trials)
-    if leaders:
+def _facts(findings: Findings) -> Iterable[tuple[str, str]]:
+    """Count cells and claims in each setting; not in a miniature, which tells nothing about them."""
+    if findings.miniature:
+        return
+    for name, view in findings.settings().items():
+        one, two, total = agreement(view)
+        found = verdicts(view)
+        yield f"{one} of {total}", f"means of the main table within ± 1 of the paper's sd, {name}; {two} within 2 se"
         yield (
-            "Over all methods, the lowest mean test errors, averaged over the data sets: "
-            + ", ".join(f"{method} {mean:.2f} %" for method, mean in leaders)
-            + "."
+            f"{found[HOLDS] + found[ANSWERED]} of {len(CLAIMS)}",
+            f"claims hold or were answered since, {name}; {found[IN_PART]} in part, {found[FAILS]} not",
         )
-    seconds = findings.trials.seconds_per_step("twonorm", paper.EVIDENCE.method)
-    if seconds:
-        published = paper.SECONDS["twonorm"][5]
-        yield (
-            f"A step of evidence ascent on Twonorm takes {seconds:.2g} s; it took the paper {published:,} s, "
-            f"{published / seconds:,.0f} times as long."
-        )
+
+
+def _finished(trials: Trials) -> tuple[str, str]:
+    return f"{len(trials.rows) - len(trials.failed):,}", f"finished trials; {len(trials.failed)} failed"
 
 
 def claims(findings: Findings) -> Section:
-    """List the paper's claims, each with its verdict."""
-    tones = {HOLDS: "good", IN_PART: "mixed", FAILS: "bad"}
+    """List the paper's claims, each with its verdict in every setting."""
+    if findings.miniature:
+        return Section(
+            "The paper's claims", [f"The {len(CLAIMS)} claims are judged by a full run, not by a miniature."]
+        )
+    tones = {HOLDS: "good", ANSWERED: "good", IN_PART: "mixed", FAILS: "bad"}
+    views = {name: dict(judged(view)) for name, view in findings.settings().items()}
+    elsewhere = held_in(findings) if findings.varied.rows else {}
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
-    for number, (claim, judgement) in enumerate(judged(findings), start=1):
-        verdict = Cell(judgement.verdict, None, tones.get(judgement.verdict, ""))
+    for number, claim in enumerate(CLAIMS, start=1):
+        judgements = {name: view[claim] for name, view in views.items()}
+        cells = [Cell(found.verdict, None, tones.get(found.verdict, "")) for found in judgements.values()]
+        told = list(dict.fromkeys(found.numbers for found in judgements.values()))
+        numbers = (
+            told[0] if len(told) == 1 else " ".join(f"{n.capitalize()}: {f.numbers}" for n, f in judgements.items())
+        )
+        numbers += _elsewhere(*elsewhere[claim]) if claim in elsewhere else ""
         statement = Cell(claim.statement, detail=f"Section: {claim.section}")
-        rows.append([number, statement, verdict, Cell(judgement.numbers, detail=f"Rule: {claim.rule}")])
+        rows.append([number, statement, *cells, Cell(numbers, detail=f"Rule: {claim.rule}")])
         records.append(
             {
                 "statement": claim.statement,
-                "verdict": judgement.verdict,
-                "numbers": judgement.numbers,
+                **{name: found.verdict for name, found in judgements.items()},
+                "numbers": numbers,
                 "rule": claim.rule,
                 "section": claim.section,
             }
         )
-    header = ["No.", "The paper says", "and it", "by these numbers"]
-    note = "Every verdict is computed, by the rule below its numbers."
+    header = ["No.", "The paper says", *views, "by these numbers"]
+    note = (
+        "Every verdict is computed, by the rule below its numbers; rules that the paper's printed tables can decide "
+        "were applied to these first. Other settings have a few trials each."
+    )
     table = PageTable("claims", "What the paper says, and whether it holds", note, header, rows, records)
     return Section("The paper's claims", [table])
 
 
-def errors(trials: Trials, reasons: dict[tuple[str, str], str] | None = None) -> Section:
-    """Show the main table, and what does not agree."""
-    section = Section("Test errors", [tables.means(trials)])
-    if (methods := figures.methods(trials)) is None:
+def _elsewhere(holds: Sequence[str], known: Sequence[str]) -> str:
+    """Say in which of the other settings a claim holds."""
+    if not known:
+        return ""
+    if len(holds) in (0, len(known)):
+        return f" In {'none' if not holds else 'all'} of {len(known)} other settings it holds."
+    return f" Of {len(known)} other settings it holds in {len(holds)}: {_shortened(list(holds))}."
+
+
+def errors(findings: Findings) -> Section:
+    """Show the main table in every setting, and what does not agree."""
+    if (drawn := figures.methods(findings.trials)) is None:
         return Section("Test errors", ["No trial is finished yet."])
-    section.parts.extend([methods, tables.cells(trials), misses(trials, reasons or {})])
-    return section
+    views = findings.settings()
+    parts: list[PagePart | str] = [tables.means(view.trials, name) for name, view in views.items()]
+    parts += [drawn, *(tables.cells(view.trials, name) for name, view in views.items())]
+    if not findings.miniature:
+        parts.append(misses(findings, next(iter(views.values()))))
+    return Section("Test errors", [*parts, *impossible()])
 
 
-def misses(trials: Trials, reasons: dict[tuple[str, str], str]) -> PageTable | str:
-    """List the cells that are not within one of the paper's standard deviations, with what is known about them."""
+def misses(findings: Findings, view: Findings) -> PageTable | str:
+    """List cells not within one of the paper's standard deviations, with the experiments that move them there."""
+    found = Sensitivity.of(findings)
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
-    for cell in tables.misses(trials, 1):
+    for cell in tables.misses(view.trials, 1):
         assert cell.difference is not None
         assert cell.published_sd is not None
         apart = cell.difference / cell.published_sd
         name = f"{paper.label(cell.dataset)}, {cell.column.label}"
-        known = " ".join([_known(trials, cell), reasons.get((cell.dataset, cell.column.label), "")]).strip()
+        known = f"Ours: {cell.ours.best:.1f} to {cell.ours.worst:.1f} %, median {cell.ours.median:.1f}."
+        moved = [] if found is None else movers(found, cell)
+        if moved:
+            known += f" Within one standard deviation {'; '.join(moved)}."
+        elif found is not None:
+            known += " No setting or draw that was tried brings it within one: not explained."
         rows.append([name, Cell(minus(f"{apart:+.1f}"), apart), known])
         records.append({"dataset": cell.dataset, "column": cell.column.label, "in_their_sd": apart, "known": known})
     if not rows:
         return "Every mean that there is lies within one of the paper's standard deviations."
-    header = ["Cell", "ours − theirs, in their sd", "what the trials show"]
-    note = "Sorted as the paper's table; click on a column to sort by it."
+    header = ["Cell", "ours − theirs, in their sd", "what experiments show"]
+    note = "Means in the setting nearest to the paper. Sorted as the paper's table; click on a column to sort by it."
     return PageTable("misses", "Means not within one standard deviation", note, header, rows, records)
 
 
-def _known(trials: Trials, cell: Comparison) -> str:
-    """Say what the trials tell about a difference: their spread, other predictions with the same settings, bounds."""
-    ours = cell.ours
-    parts = [f"Ours: {ours.best:.1f} to {ours.worst:.1f} %, median {ours.median:.1f}."]
-    posterior = trials.sample(cell.dataset, cell.column.method, "posterior_error")
-    if cell.column.field == "test_error" and posterior.mean is not None:
-        parts.append(f"Predicted by the posterior: {posterior.mean:.1f} %.")
-    oracle = trials.sample(cell.dataset, cell.column.method, "oracle_error")
-    if cell.column.field == "test_error" and oracle.mean is not None:
-        parts.append(f"Least along the path: {oracle.mean:.1f} %.")
-    if early := _early(trials, cell):
-        parts.append(early)
-    if at_bounds := trials.at_bounds(cell.dataset, cell.column.method):
-        parts.append(f"Some hyperparameter is at a bound in {at_bounds} of {ours.n} trials.")
-    endings = trials.endings(cell.dataset, cell.column.method).most_common(2)
-    if known := [f"{words} ({n})" for words, n in endings if words]:
-        parts.append(f"Ended: {', '.join(known)}.")
-    newton = trials.sample(cell.dataset, cell.column.method.replace("-walk", "-newton"))
-    if cell.column in paper.SIMPLE and newton.mean is not None:
-        parts.append(f"The same criterion by quasi-Newton: {newton.mean:.1f} %.")
-    return " ".join(parts)
+def movers(found: Sensitivity, cell: Comparison) -> list[str]:
+    """Return what brings a cell within one of the paper's standard deviations: other settings, other draws."""
+    details = WALK_DETAILS if cell.column in paper.SIMPLE else ASCENT_DETAILS
+    kind = "walks" if cell.column in paper.SIMPLE else "ascents"
+    inside = [
+        f"{key} ({spread(other.ours)})"
+        for key in details
+        if (other := found.cell(cell.dataset, cell.column, key)).within(1)
+    ]
+    moved = [f"with the {kind} {', '.join(inside)}"] if inside else []
+    if cell.dataset in DRAWN_SETS:
+        over = found.over_draws(cell.dataset, cell.column, as_in_paper(cell.column.method))
+        published = paper.ERRORS[cell.dataset][paper.COLUMNS.index(cell.column)]
+        if over.n > 1 and compared(cell.dataset, cell.column, published, over).within(1):
+            moved.append(f"over {over.n} draws of the data ({spread(over)})")
+    return moved
 
 
-def _early(trials: Trials, cell: Comparison) -> str:
-    """Say what the test error of a walk was long before it ended: where the paper's ended is not known."""
-    if cell.column not in paper.SIMPLE:
-        return ""
-    found = []
-    for share in EARLY:
-        name = f"error_after_{share}"
-        errors = [row.extra[name] for row in trials.done(cell.dataset, cell.column.method) if name in row.extra]
-        if errors:
-            found.append(f"{100 * np.mean(errors):.1f} % after {share}")
-    return f"Along the walk: {', '.join(found)} percent of its evaluations." if found else ""
+def impossible() -> list[str]:
+    """Say which printed cells contradict each other: no n numbers have this mean, standard deviation and least."""
+    found = [
+        f"{paper.DATASETS[dataset]}, {column.label} ({mean} ± {sd} with a best of {best}: at most ± {most:.1f})"
+        for dataset, column, (mean, sd), best, most in paper.contradictions()
+    ]
+    if not found:
+        return []
+    return [
+        "Numbers in the paper's tables 3 and 4 that cannot both be right, because n numbers with this mean and least "
+        f"have a smaller standard deviation, √n (mean − least) at most: {'; '.join(found)}."
+    ]
+
+
+def previous(findings: Findings) -> Section:
+    """Show the best trials, in every setting, and the methods of previous work."""
+    best = [tables.best(view.trials, name) for name, view in findings.settings().items()]
+    return Section("Best trials and previous work", [*best, tables.previous(findings.trials)])
+
+
+def times(findings: Findings) -> Section:
+    """Show the cost of a step, and the sizes of the data."""
+    return Section("Time and data", [tables.times(findings.trials), tables.sizes(findings.sizes)])
 
 
 def separation(findings: Findings) -> Section:
@@ -220,10 +234,6 @@ def _others(trials: Trials) -> str:
     return f"Beside what the paper has, every table has {' and '.join(parts)}." if parts else ""
 
 
-def _within(cells: list[Comparison], multiple: float) -> int:
-    return sum(bool(cell.within(multiple)) for cell in cells)
-
-
 def _published(trials: Trials) -> list[Comparison]:
     """Return the cells of the main table for which the paper has a number."""
     return [cell for cell in compare_means(trials) if cell.published is not None]
@@ -240,21 +250,6 @@ def _short_cells(trials: Trials) -> list[str]:
         for column in paper.COLUMNS[:5]
         if 0 < (n := trials.sample(dataset, column.method).n) < paper.trials(dataset, column.method)
     ]
-
-
-def _reduced(trials: Trials) -> list[str]:
-    return [label for d, label in paper.DATASETS.items() if n_test(trials, d) < paper.SIZES[d][2]]
-
-
-def _leaders(trials: Trials, count: int = 3) -> list[tuple[str, float]]:
-    """Return the methods with the least error averaged over all data sets."""
-    means = {}
-    for method in all_methods(trials):
-        found = [trials.sample(dataset, method).mean for dataset in paper.DATASETS]
-        known = [mean for mean in found if mean is not None]
-        if len(known) == len(found):
-            means[method] = float(np.mean(known))
-    return sorted(means.items(), key=lambda pair: pair[1])[:count]
 
 
 def _shortened(items: list[str], most: int = 6) -> str:

@@ -24,6 +24,9 @@ from marginwise.study.report.tables import spread
 #: The column of one training of the SVM.
 _SVM = paper.TIME_COLUMNS[0]
 
+#: Evidence ascent by the paper's own sampler.
+_HMC = PaperColumn("Evid grad, HMC", "hmc-ascent")
+
 _COUNTED = (
     "The standard error of an error ε counted on n test points is √(ε(1−ε)/n), that of a difference the root of the "
     "sum of squares."
@@ -55,7 +58,7 @@ def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> PageTable:
 
 def times(trials: Trials) -> PageTable:
     """Return table tab:time beside our seconds of an evaluation."""
-    columns = [PaperColumn(_SVM, _SVM), *with_own(paper.COLUMNS[:5], trials)]
+    columns = [PaperColumn(_SVM, _SVM), *with_own((*paper.COLUMNS[:5], _HMC), trials)]
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for dataset, label in all_datasets(trials).items():
@@ -64,7 +67,7 @@ def times(trials: Trials) -> PageTable:
         for column in columns:
             alone = column.method == _SVM
             found = trials.svm_seconds(dataset) if alone else trials.seconds_per_step(dataset, column.method)
-            published = theirs.get(column.label)
+            published = theirs.get(paper.EVIDENCE.label if column == _HMC else column.label)
             cells.append(_timing(found, published))
             factor = published / found if found and published else None
             numbers = {"published": published, "ours": found, "factor": factor}
@@ -72,13 +75,14 @@ def times(trials: Trials) -> PageTable:
         rows.append(cells)
     note = (
         "Seconds of one step: ours; below it the paper's, and how many times as long that is. Ours is CPU time for "
-        "each evaluation of the criterion; the paper's is from a Hewlett-Packard V-Class. SVM: one training."
+        "each evaluation of the criterion; the paper's is from a Hewlett-Packard V-Class. SVM: one training. HMC: the "
+        "paper's own sampler, with its 40,000 steps for each gradient."
     )
     header = ["Data set", *(column.label for column in columns)]
     return PageTable("table2-times", "Table 2. Time of an optimisation step", note, header, rows, records)
 
 
-def means(trials: Trials) -> PageTable:
+def means(trials: Trials, setting: str) -> PageTable:
     """Return table tab:results, each cell beside ours, and the honest early stopping that the paper proposes."""
     compared = compare_means(trials)
     rows: list[list[Value]] = []
@@ -91,14 +95,16 @@ def means(trials: Trials) -> PageTable:
     header.insert(len(paper.COLUMNS), "ES, validated")
     note = (
         "Test error in %, mean ± standard deviation over trials: ours, and below it the paper's. ES is the least test "
-        "error along the ascent, an oracle; the column after it stops where a validation set says so, and is not in "
-        "the paper. Green: our mean is within one of their standard deviations; red: not within two."
+        "error along the ascent, an oracle; the column after it stops where an independent validation set says so, and "
+        "is not in the paper. Green: our mean is within one of their standard deviations; red: not within two."
     )
-    title = "Table 3. Test error"
-    return PageTable("table3-errors-wide", title, note, ["Data set", *header], rows, _comparison_records(compared))
+    title = f"Table 3. Test error, {setting}"
+    return PageTable(
+        f"table3-{_stem(setting)}-wide", title, note, ["Data set", *header], rows, _comparison_records(compared)
+    )
 
 
-def cells(trials: Trials) -> PageTable:
+def cells(trials: Trials, setting: str) -> PageTable:
     """Return the cells of table tab:results one by one, and those beside it that have trials."""
     compared = [cell for cell in compare_means(trials) if cell.published is not None or cell.ours.n]
     rows: list[list[Value]] = []
@@ -119,17 +125,19 @@ def cells(trials: Trials) -> PageTable:
         "Test error in %. The difference is ours − theirs, and its standard error √(s²/n + s′²/n′) with both standard "
         "deviations and numbers of trials."
     )
-    return PageTable("table3-errors", "Table 3, cell by cell", note, header, rows, _comparison_records(compared))
+    title = f"Table 3, cell by cell, {setting}"
+    return PageTable(f"table3-{_stem(setting)}", title, note, header, rows, _comparison_records(compared))
 
 
-def best(trials: Trials) -> PageTable:
+def best(trials: Trials, setting: str) -> PageTable:
     """Return table tab:bestresults."""
     compared = compare_best(trials)
     note = (
         "Test error in % of the best trial: ours; below it the paper's, and the difference in standard errors. "
         f"{_COUNTED} The best of many trials is chosen by its test error: an oracle."
     )
-    return _single("table4-best", "Table 4. Best single trial", note, trials, paper.COLUMNS, compared)
+    title = f"Table 4. Best single trial, {setting}"
+    return _single(f"table4-{_stem(setting)}", title, note, trials, paper.COLUMNS, compared)
 
 
 def previous(trials: Trials) -> PageTable:
@@ -178,6 +186,10 @@ def _single(
     ]
     header = ["Data set", *(column.label for column in shown)]
     return PageTable(name, title, note, header, rows, _comparison_records(compared))
+
+
+def _stem(setting: str) -> str:
+    return setting.replace(" ", "-")
 
 
 def _single_cell(cell: Comparison | None) -> Value:

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.findings import Findings, NoTrialsError
+from marginwise.study.paper.optima import Scan
 
 HOLDS, IN_PART, FAILS, UNTESTED = "holds", "holds in part", "does not hold", "not tested yet"
+
+#: Of an open question: what has become of it.
+ANSWERED = "was answered since"
+
+#: Sections of the paper that most claims are from.
+SIMPLE_SECTION, ASCENT_SECTION = "Model selection using simple criteria", "Model selection using evidence gradients"
+
+Cells = set[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -33,12 +42,15 @@ class Claim:
         When it is taken to hold, or to hold in part.
     judge : function
         Applies the rule to findings.
+    in_tables : bool
+        Whether the paper's own printed tables decide the rule, too. It must hold of them, or say that it does not.
     """
 
     section: str
     statement: str
     rule: str
     judge: Callable[[Findings], Judgement]
+    in_tables: bool = False
 
     def judged(self, findings: Findings) -> Judgement:
         """Apply the rule; without the trials it needs, say which are missing."""
@@ -69,3 +81,12 @@ def listed(items: Iterable[str], most: int = 5) -> str:
     found = list(items)
     more = f"; and {len(found) - most} more" if len(found) > most else ""
     return "; ".join(found[:most]) + more if found else "none"
+
+
+def split_cells(findings: Findings, methods: list[str]) -> tuple[Cells, Cells, list[Scan]]:
+    """Return the cells (data set, method) that were scanned, those with separate ends, and the scans."""
+    scans = [scan for scan in findings.scans if scan.method in methods and scan.dataset in paper.DATASETS]
+    if not scans:
+        raise NoTrialsError("no two trials on the same data")
+    cells = {(scan.dataset, scan.method) for scan in scans}
+    return cells, {(scan.dataset, scan.method) for scan in scans if scan.separate}, scans

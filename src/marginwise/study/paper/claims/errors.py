@@ -7,10 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims.claim import Claim, Judgement, listed, per_dataset, verdict
+from marginwise.study.paper.claims.claim import (
+    ASCENT_SECTION,
+    SIMPLE_SECTION,
+    Claim,
+    Judgement,
+    listed,
+    per_dataset,
+    verdict,
+)
 from marginwise.study.paper.compare import n_test
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, SIMPLE, PaperColumn
+from marginwise.study.paper.numbers import DATASETS, EVIDENCE, SIMPLE, PaperColumn
 from marginwise.study.report.summary import counted_error
 
 _LE1, _LE2, _GACV, _SPAN = SIMPLE
@@ -18,10 +26,7 @@ _LE1, _LE2, _GACV, _SPAN = SIMPLE
 #: One bin of the paper's histograms, in %: what is visibly more.
 _BIN = 2.0
 
-#: A rise of the test error, in %, that one would see in the paper's figure.
-_RISE = 0.1
-
-#: "About the same" error as the best of previous work: no more than this above it, in %.
+#: "Approximately the same" error as the best of previous work: no more than so many times it.
 _SAME = 2.0
 
 
@@ -65,9 +70,8 @@ def _shares_near_best(findings: Findings) -> dict[str, dict[str, float]]:
     for dataset in DATASETS:
         samples = {column: findings.sample(dataset, column) for column in (*SIMPLE, EVIDENCE)}
         best = min(min(sample.values) for sample in samples.values())
-        limit = best + 2 * np.sqrt(2) * counted_error(best, n_test(findings.trials, dataset)) + 1e-9
         for column in SIMPLE:
-            shares[column.label][dataset] = float(np.mean(np.array(samples[column].values) <= limit))
+            shares[column.label][dataset] = float(np.mean(np.array(samples[column].values) <= best + _BIN + 1e-9))
     return shares
 
 
@@ -116,28 +120,38 @@ def _evidence_and_estimates(findings: Findings, dataset: str, *, evidence_is_bet
 def _best_and_average(findings: Findings) -> Judgement:
     good, poor = 0, 0
     for dataset in DATASETS:
-        previous = paper.best_previous(dataset)
         points = n_test(findings.trials, dataset)
         for column in SIMPLE:
-            sample = findings.sample(dataset, column)
-            limit = previous + 2 * np.hypot(counted_error(previous, points), counted_error(min(sample.values), points))
-            good += min(sample.values) <= limit
-            poor += findings.mean(dataset, column) > limit
+            best, mean = min(findings.sample(dataset, column).values), findings.mean(dataset, column)
+            good += _reaches(dataset, best, points)
+            poor += not _reaches(dataset, mean, points)
+    theirs = [
+        (_reaches(dataset, best, points), not _reaches(dataset, mean, points))
+        for dataset, (_, _, points) in paper.SIZES.items()
+        for best, (mean, _) in zip(paper.BEST[dataset][:4], paper.ERRORS[dataset][:4], strict=True)
+    ]
+    their_good, their_poor = (sum(found) for found in zip(*theirs, strict=True))
     return Judgement(
-        verdict(good >= 15 and poor >= 10, good >= 10),
-        f"The best trial is within 2 standard errors of the best of previous work, or below, in {good} of 20 cells; "
-        f"the mean is not in {poor} of 20.",
+        verdict(good >= their_good and poor >= their_poor, good >= 10 and poor > 20 - good),
+        f"The best trial is within 2 standard errors of the best of previous work, or below, in {good} of 20 cells (in "
+        f"the paper's own tables {their_good}); the mean is not in {poor} of 20 ({their_poor}).",
     )
 
 
+def _reaches(dataset: str, error: float, points: int) -> bool:
+    """Whether an error is the best of previous work, within 2 standard errors of the two, or below."""
+    previous = paper.best_previous(dataset)
+    return error <= previous + 2 * float(np.hypot(counted_error(previous, points), counted_error(error, points)))
+
+
 def _as_previous(findings: Findings) -> Judgement:
-    gaps = {dataset: findings.mean(dataset, EVIDENCE) - paper.best_previous(dataset) for dataset in DATASETS}
-    theirs = sum(paper.ERRORS[dataset][4][0] - paper.best_previous(dataset) <= _SAME for dataset in DATASETS)
-    count = sum(gap <= _SAME for gap in gaps.values())
+    ratios = {dataset: findings.mean(dataset, EVIDENCE) / paper.best_previous(dataset) for dataset in DATASETS}
+    theirs = {dataset: paper.ERRORS[dataset][4][0] / paper.best_previous(dataset) for dataset in DATASETS}
+    count = sum(ratio <= _SAME for ratio in ratios.values())
     return Judgement(
-        verdict(count >= theirs, count >= 3),
-        f"Above the best of previous work by, in %: {per_dataset(gaps)}. Within {_SAME:g} on {count} of 5 sets (in the "
-        f"paper's own table {theirs}).",
+        verdict(count >= sum(ratio <= _SAME for ratio in theirs.values()), count >= 3),
+        f"Error over the best of previous work: {per_dataset(ratios)} (in the paper's own tables "
+        f"{per_dataset(theirs)}).",
     )
 
 
@@ -154,154 +168,84 @@ def _not_above_variational(findings: Findings) -> Judgement:
     )
 
 
-def _shallow_minimum(findings: Findings) -> Judgement:
-    rises = {dataset: findings.mean(dataset, EVIDENCE) - findings.mean(dataset, EARLY) for dataset in DATASETS}
-    seen = [dataset for dataset, rise in rises.items() if rise >= _RISE]
-    return Judgement(
-        verdict({*seen} >= {*DATASETS} - {"pima"}, len(seen) >= 2),
-        f"Mean rise from the least error along the ascent to the last, in %: {per_dataset(rises)}.",
-    )
-
-
-def _honest_in_between(findings: Findings) -> Judgement:
-    parts, between = [], 0
-    for dataset, label in DATASETS.items():
-        oracle, last = findings.mean(dataset, EARLY), findings.mean(dataset, EVIDENCE)
-        honest = findings.field(dataset, EVIDENCE.method, "early_error").mean
-        assert honest is not None
-        between += oracle <= honest <= last
-        parts.append(f"{label} {oracle:.1f} / {honest:.1f} / {last:.1f}")
-    return Judgement(
-        verdict(between == 5, between >= 3),
-        f"Oracle / validated / last, in %: {', '.join(parts)}. In between on {between} of 5 sets.",
-    )
-
-
-def _ensembles(findings: Findings) -> Judgement:
-    gains = {}
-    for dataset in DATASETS:
-        together = findings.field(dataset, "ensemble").mean
-        single = findings.field(dataset, "ensemble", "single_error").mean
-        assert together is not None
-        assert single is not None
-        gains[dataset] = single - together
-    better = sum(gain > 0 for gain in gains.values())
-    return Judgement(
-        verdict(better == 5, better >= 3),
-        f"Mean error of the single optima minus that of their ensemble, in %: {per_dataset(gains)}.",
-    )
-
-
-def _hunt(findings: Findings) -> Judgement:
-    parts, right = [], 0
-    for dataset, label in DATASETS.items():
-        tuned = findings.field(dataset, "tuned-svc")
-        mean, evidence = tuned.mean, findings.mean(dataset, EVIDENCE)
-        assert mean is not None
-        se = counted_error(evidence, n_test(findings.trials, dataset))
-        right += mean > evidence + 2 * se
-        parts.append(f"{label} {mean:.1f} against {evidence:.1f}")
-    return Judgement(
-        verdict(right >= 3, right >= 1),
-        f"TunedSVC against evidence ascent, mean error in %: {', '.join(parts)}; worse by more than 2 standard errors "
-        f"on {right} of 5 sets.",
-    )
-
-
 def _means(means: dict[str, float]) -> str:
     return ", ".join(f"{label} {mean:.1f}" for label, mean in means.items())
 
 
-_SIMPLE_SECTION, _ASCENT_SECTION = "Model selection using simple criteria", "Model selection using evidence gradients"
-
 CLAIMS = (
     Claim(
-        _SIMPLE_SECTION,
+        SIMPLE_SECTION,
         "For all methods many trials end close to the best error of any method, but for some methods a large portion "
         "end significantly worse.",
-        "Close: within 2 standard errors of the difference from the best trial. Holds if every simple criterion has a "
-        "fifth of its trials close, over all sets, and some cell less than half.",
+        f"Close: within {_BIN:g} %, a bin of the paper's histograms, of the best trial of any method. Holds if every "
+        "simple criterion has a fifth of its trials close, over all sets, and some cell less than half; in part if one "
+        "has.",
         _many_near_best,
     ),
     Claim(
-        _SIMPLE_SECTION,
+        SIMPLE_SECTION,
         "On Twonorm around a third of the LE1 trials end in significantly greater errors than the rest.",
         "Greater: by one bin of the paper's histograms than the greatest error of previous work. Holds between a fifth "
         "and a half.",
         _third_of_le1,
     ),
     Claim(
-        _SIMPLE_SECTION,
+        SIMPLE_SECTION,
         "On Pima all simple criteria are inferior to the best of previous work.",
         "Means of all four above the best error of previous work; in part if of three.",
         _pima_inferior,
+        in_tables=True,
     ),
     Claim(
-        _SIMPLE_SECTION,
+        SIMPLE_SECTION,
         "On Pima both evidence approximations perform worse than the error estimates.",
         "LE1 and LE2 each have a higher mean than GACV and Span; in part if in 3 of the 4 pairs.",
         _pima_order,
+        in_tables=True,
     ),
     Claim(
-        _SIMPLE_SECTION,
+        SIMPLE_SECTION,
         "On WDBC the evidence approximations are superior to the error estimates.",
         "LE1 and LE2 each have a lower mean than GACV and Span; in part if in 3 of the 4 pairs.",
         _wdbc_order,
+        in_tables=True,
     ),
     Claim(
-        _SIMPLE_SECTION,
+        SIMPLE_SECTION,
         "The best trials are about as good as the best of previous work, while the average is rather disappointing.",
-        "Holds if the best trial reaches it in 15 of 20 cells and the mean misses it in 10.",
+        "The best trial reaches it, and the mean misses it, in as many of the 20 cells as in the paper's own tables; "
+        "in part if the best trial reaches it in half of them and the mean misses it more often.",
         _best_and_average,
+        in_tables=True,
     ),
     Claim(
         "Abstract",
         "Evidence ascent gives test errors that are much less variable than those of the simple criteria.",
         "Standard deviation smaller in as many of the 20 pairs as in the paper's own table; in part if in over 10.",
         _less_variable,
+        in_tables=True,
     ),
     Claim(
         "Abstract",
         "Evidence ascent gives test errors that are consistently lower than those of the simple criteria.",
         "Mean lower in as many of the 20 pairs as in the paper's own table; in part if in over 10.",
         _lower,
+        in_tables=True,
     ),
     Claim(
-        _ASCENT_SECTION,
+        ASCENT_SECTION,
         "Evidence ascent achieves approximately the same test error as the best methods of previous work.",
-        f"Mean at most {_SAME:g} % above the best of previous work on as many sets as in the paper's own tables; in "
-        "part if on 3.",
+        f"Mean at most {_SAME:g} times the best of previous work on as many sets as in the paper's own tables, four; "
+        "in part if on three. This is lenient, as the paper is: its own means are 1.1 to 1.9 times as large on these "
+        "four, and 5.4 times on Crabs.",
         _as_previous,
+        in_tables=True,
     ),
     Claim(
-        _ASCENT_SECTION,
+        ASCENT_SECTION,
         "The exact evidence is not systematically better than its variational approximation.",
         "Lower mean than our own variational SVM on at most 3 of 5 sets; in part if on 4.",
         _not_above_variational,
-    ),
-    Claim(
-        "“Overfitting” by evidence maximization",
-        "Along the ascent the test error goes through a shallow minimum before a small rise, on all sets except Pima.",
-        f"Mean rise of at least {_RISE:g} % on the four others; in part if on two sets.",
-        _shallow_minimum,
-    ),
-    Claim(
-        "“Overfitting” by evidence maximization",
-        "True early stopping with a validation set would be in between the least error along the ascent and the last.",
-        "On all sets; in part if on three.",
-        _honest_in_between,
-    ),
-    Claim(
-        "Conclusion",
-        "Combining the varied local optima into one classifier might be a productive use of them.",
-        "The mean error of the ensemble is below that of its members on all sets; in part if on three.",
-        _ensembles,
-    ),
-    Claim(
-        "Conclusion",
-        "The hunt is still on for a criterion that is simple and generalises as consistently as evidence ascent.",
-        "TunedSVC's default is worse than evidence ascent by more than 2 standard errors on 3 of 5 sets; in part if on "
-        "one.",
-        _hunt,
+        in_tables=True,
     ),
 )

@@ -2,6 +2,6 @@
 
 from marginwise.study.paper.figures.errors import Histograms, methods
 from marginwise.study.paper.figures.optima import Scans, Spread
-from marginwise.study.paper.figures.paths import PATHS, typical
+from marginwise.study.paper.figures.paths import Shown, paths, shown_paths
 
-__all__ = ["PATHS", "Histograms", "Scans", "Spread", "methods", "typical"]
+__all__ = ["Histograms", "Scans", "Shown", "Spread", "methods", "paths", "shown_paths"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from marginwise.display import INK, SERIES, Drawing
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import all_datasets
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.plan import EQUAL_SCALES
 from marginwise.study.record import Trace, TrialRow
 from marginwise.study.report.summary import Trials
 from marginwise.study.store import Store
@@ -26,14 +28,33 @@ WALK_SCALES, ASCENT_SCALES = 5, 6
 _LOGARITHMIC = 4.0
 
 
-def typical(store: Store, trials: Trials, method: str) -> tuple[TrialRow, Trace] | None:
-    """Return a trial to show and its trace: the first on Twonorm, as in the paper, or on the first set that has one."""
+#: A trial and its trace.
+Shown = tuple[TrialRow, Trace]
+
+
+def shown_paths(store: Store, findings: Findings) -> list[Shown]:
+    """Return the trials that the paper's figures show: a walk on LE1, and an ascent from equal length scales.
+
+    They are the first on Twonorm, as in the paper, or on the first set that has one; without an ascent from equal
+    length scales, one from a random start.
+    """
+    walk = _typical(store, findings.trials, "le1-walk")
+    ascent = _typical(store, findings.varied, EQUAL_SCALES) or _typical(store, findings.trials, "evidence-ascent")
+    return [shown for shown in (walk, ascent) if shown is not None]
+
+
+def _typical(store: Store, trials: Trials, method: str) -> Shown | None:
     for dataset in ("twonorm", *all_datasets(trials)):
         for row in trials.done(dataset, method):
             trace = store.trace(row)
             if trace is not None and len(trace.get("evaluation", ())) > 1:
                 return row, trace
     return None
+
+
+def paths(found: Iterable[Shown]) -> list[Drawing]:
+    """Return the figures of single searches."""
+    return [draw(*shown) for shown in found for draw in (_ASCENT if shown[0].method.startswith("evid") else _WALK)]
 
 
 @dataclass(frozen=True)
@@ -188,12 +209,9 @@ class AscentAmplitudes(_Path):
             axes.set_xlabel("step")
 
 
-#: Figures of one search: the method whose trial is shown, and the figure.
-PATHS: tuple[tuple[str, Callable[[TrialRow, Trace], Drawing]], ...] = (
-    ("le1-walk", WalkPath),
-    ("evidence-ascent", AscentScales),
-    ("evidence-ascent", AscentAmplitudes),
-)
+#: Figures of a walk, and of an ascent.
+_WALK: tuple[Callable[[TrialRow, Trace], Drawing], ...] = (WalkPath,)
+_ASCENT: tuple[Callable[[TrialRow, Trace], Drawing], ...] = (AscentScales, AscentAmplitudes)
 
 
 def _draw_errors(path: _Path, axes: Axes) -> None:

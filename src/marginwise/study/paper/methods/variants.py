@@ -54,6 +54,10 @@ WALK_SETTINGS: Mapping[str, WalkSetting] = {
     "bold": WalkSetting("first step", "2 instead of 0.3", replace(WALK, first_step=2.0)),
     "gentle": WalkSetting("step factor", "1.05 instead of 1.15", replace(WALK, factor=1.05)),
     "loose": WalkSetting("stopping rule", "5 sweeps that gain 0.001 instead of 20 and 1e-5", _loose(WALK)),
+    "small-loose": WalkSetting(
+        "first step, stopping rule", "0.1, and 5 sweeps that gain 0.001", replace(_loose(WALK), first_step=0.1)
+    ),
+    "looser": WalkSetting("stopping rule", "2 sweeps that gain 0.001", replace(_loose(WALK), sweeps=2)),
     "narrow": WalkSetting("bounds", "k0 to 100, length scales from 0.05 to 20", WALK, NARROW),
     "all": WalkSetting("proposal", "all hyperparameters at once", _ALL),
     "all-gentle": WalkSetting("proposal, step factor", "all at once, 1.1", replace(_ALL, factor=1.1)),
@@ -103,14 +107,10 @@ class AscentSetting:
 
 ASCENT_SETTINGS: Mapping[str, AscentSetting] = {
     "slow": AscentSetting(
-        "moves, stopping rule",
-        "first 0.1, at most 0.3, rates raised by 1.1, to a fifth of the peak; C itself",
-        AS_IN_PAPER,
+        "moves, stopping rule", "first 0.1, at most 0.3, rates raised by 1.1; to a fifth of the peak", AS_IN_PAPER
     ),
-    "slow-log": AscentSetting("scale of C", "the same, with C in its logarithm", replace(AS_IN_PAPER, C_scale="log")),
-    "slow-tenth": AscentSetting(
-        "stopping rule", "the same, to a tenth of the peak", replace(AS_IN_PAPER, tolerance=0.1)
-    ),
+    "slow-linear": AscentSetting("scale of C", "slow, with C on its own scale", replace(AS_IN_PAPER, C_scale="linear")),
+    "slow-tenth": AscentSetting("stopping rule", "slow, to a tenth of the peak", replace(AS_IN_PAPER, tolerance=0.1)),
     "to-half": AscentSetting("stopping rule", "to half of the peak", replace(THOROUGH, tolerance=0.5)),
 }
 

@@ -42,9 +42,8 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
-# Every reference that can't be resolved is an error, but for types of others: there is no network to look them up.
+# Every reference that can't be resolved is an error.
 nitpicky = True
-nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|npt|scipy|sklearn|matplotlib|collections|pathlib|typing|abc|builtins)\..*")
 ]
 

@@ -2,7 +2,7 @@
 
 python tools/site.py build/docs
 
-Links between pages, to anchors and to files must lead somewhere. Scripts, styles, fonts and pictures must lie in the site
+Links between pages, to anchors and to files must lead somewhere. Scripts, styles and pictures must lie in the site
 itself, so that it can be read without a network. Links to other sites are listed, in external-links.txt, not followed.
 """
 

@@ -35,6 +35,13 @@ class Evaluation:
         What the next evaluation near by can be started from; opaque to everyone but the criterion.
     info : dict
         By-products for diagnostics, such as a standard error of the gradient.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> result = evaluate("ep-loo", [[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> result.status.ok, round(result.value, 3), result.gradient.shape
+    (True, -0.857, (4,))
     """
 
     value: float

@@ -196,6 +196,8 @@ def tune(
     validation : (X, y), optional
         Early stopping: a search ends when the SVM's error on these examples has not fallen for ``patience``
         moves, and its hyperparameters are those with the smallest error.
+    patience : int
+        See above.
     test : (X, y), optional
         Examples on which the SVM's error is recorded in the trace, to no effect on the result.
     callbacks : sequence of callables

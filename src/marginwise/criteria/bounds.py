@@ -24,7 +24,8 @@ class SupportVectorFraction(Criterion):
     Examples
     --------
     >>> from marginwise import Hyperparameters, evaluate
-    >>> round(evaluate("sv-fraction", [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], Hyperparameters(C=2)).value, 3)
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> evaluate("sv-fraction", X, y, Hyperparameters(C=2)).value
     1.0
     """
 
@@ -52,7 +53,8 @@ class JaakkolaHaussler(Criterion):
     Examples
     --------
     >>> from marginwise import Hyperparameters, evaluate
-    >>> round(evaluate("jaakkola-haussler", [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], Hyperparameters(C=2)).value, 3)
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> evaluate("jaakkola-haussler", X, y, Hyperparameters(C=2)).value
     0.5
     """
 

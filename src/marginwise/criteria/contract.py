@@ -81,6 +81,15 @@ class Criterion(ABC):
         What it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
     likelihood : Likelihood
         The slack or likelihood that was chosen.
+
+    Examples
+    --------
+    ``docs/adding-a-criterion.md`` writes two.
+
+    >>> from marginwise.criteria import criterion_class
+    >>> criterion = criterion_class("laplace-evidence")("quadratic")
+    >>> criterion.direction, criterion.smooth, criterion.likelihood.name
+    ('maximise', True, 'quadratic')
     """
 
     name: ClassVar[str]

@@ -96,7 +96,7 @@ def criterion_class(name: str) -> type[Criterion]:
     Parameters
     ----------
     name : str
-        One of :func:`criterion_names`.
+        One of :func:`~marginwise.criterion_names`.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def as_criterion(criterion: Criterion | str, slack: Likelihood | str | None = No
     Parameters
     ----------
     criterion : Criterion or str
-        The criterion, or its name: one of :func:`criterion_names`.
+        The criterion, or its name: one of :func:`~marginwise.criterion_names`.
     slack : Likelihood or str, optional
         What to make it with. Of a criterion that is given as an object, it must be its own.
 
@@ -155,7 +155,7 @@ def evaluate(
     Parameters
     ----------
     criterion : Criterion or str
-        The criterion, or its name: one of :func:`criterion_names`.
+        The criterion, or its name: one of :func:`~marginwise.criterion_names`.
     X, y : array-like
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters

@@ -35,6 +35,13 @@ class Evaluation:
         What the next evaluation near by can be started from; opaque to everyone but the criterion.
     info : dict
         By-products for diagnostics, such as a standard error of the gradient.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> result = evaluate("ep-loo", [[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> result.status.ok, round(result.value, 3), result.gradient.shape
+    (True, -0.857, (4,))
     """
 
     value: float
@@ -50,16 +57,39 @@ class Evaluation:
 class Criterion(ABC):
     """A score of hyperparameters. Subclasses are final: they declare what they are and evaluate.
 
-    Class attributes
-    ----------------
-    name : the name in :func:`evaluate` and everywhere else a string is taken.
-    direction : whether larger ("maximise") or smaller ("minimise") values are better.
-    slacks : the slack penalties it is defined for; the first is the default.
-    any_likelihood : whether it takes any other likelihood, too: then it trains no SVM.
-    smooth : whether the value is continuous, differentiable but for kinks where the support set changes, and
-        comes with its gradient: then a search may follow it.
-    scale_free : whether it depends on C and K through C·K only, so that a search keeps C fixed.
-    equation : what it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
+    Parameters
+    ----------
+    slack : {"linear", "quadratic"}, Likelihood or None, default=None
+        The slack penalty, or with ``any_likelihood`` any likelihood; None takes the first of ``slacks``.
+
+    Attributes
+    ----------
+    name : str
+        The name in ``evaluate`` and everywhere else a string is taken.
+    direction : {"maximise", "minimise"}
+        Whether larger or smaller values are better.
+    slacks : tuple of str
+        The slack penalties it is defined for; the first is the default.
+    any_likelihood : bool
+        Whether it takes any other likelihood, too: then it trains no SVM.
+    smooth : bool
+        Whether the value is continuous, differentiable but for kinks where the support set changes, and comes with
+        its gradient: then a search may follow it.
+    scale_free : bool
+        Whether it depends on C and K through C·K only, so that a search keeps C fixed.
+    equation : str
+        What it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
+    likelihood : Likelihood
+        The slack or likelihood that was chosen.
+
+    Examples
+    --------
+    ``docs/adding-a-criterion.md`` writes two.
+
+    >>> from marginwise.criteria import criterion_class
+    >>> criterion = criterion_class("laplace-evidence")("quadratic")
+    >>> criterion.direction, criterion.smooth, criterion.likelihood.name
+    ('maximise', True, 'quadratic')
     """
 
     name: ClassVar[str]

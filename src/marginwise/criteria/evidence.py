@@ -43,6 +43,14 @@ class Evidence(Criterion):
         ``hmc_steps`` steps discarded and as many made use of for each gradient, whatever the precision; no value.
     hmc_steps : int
         The paper's number of steps, 20,000.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> result = evaluate(Evidence(seed=1), X, y, Hyperparameters(C=2))
+    >>> result.gradient.shape, result.info["gradient_se"].shape
+    ((4,), (4,))
     """
 
     name = "evidence"

@@ -24,7 +24,7 @@ SCALE_BOUNDS = (1e-2, 1e5)
 
 @dataclass(frozen=True)
 class Laplacian(Stationary):
-    """K(x, x') = k1 exp[-Σ_a |x_a - x'_a|/λ_a].
+    """The kernel ``k1 exp[-Σ_a |x_a - x'_a|/λ_a]``.
 
     Parameters
     ----------
@@ -34,6 +34,13 @@ class Laplacian(Stationary):
         λ, for all inputs or one for each, positive.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs; these share a length scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.kernels import Laplacian
+    >>> Laplacian(k1=2.0, length_scales=4.0).cross(np.zeros((1, 1)), np.array([[0.0], [4.0]])).round(3)
+    array([[2.   , 0.736]])
     """
 
     shape: ClassVar[str] = "stepwise"
@@ -70,7 +77,7 @@ class Laplacian(Stationary):
         return K
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
-        """With W = G∘K the derivative for log λ_a is Σ_ij W_ij |a_ia - b_ja|/λ_a: no product of matrices."""
+        """With W = G∘K the derivative for log λ_a is ``Σ_ij W_ij |a_ia - b_ja|/λ_a``: no product of matrices."""
         scales = self.lengths(A.shape[1])
         W = G * K
         by_input = np.zeros(len(scales))

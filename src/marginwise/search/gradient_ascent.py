@@ -43,10 +43,10 @@ class GradientAscent(Search[AscentState]):
 
     All moves are in logarithms, but C may move on its own scale. With g the gradient before a move and g' after it:
 
-    - a derivative that kept its sign and did not decline quickly, |g'| > ``decline`` |g|, has its rate
+    - a derivative that kept its sign and did not decline quickly, ``|g'| > decline |g|``, has its rate
       raised;
     - one that changed its sign, so that a maximum was passed, has its rate lowered;
-    - one that rose sharply, |g'| > ``rise`` |g|, or that changed its sign and is no smaller, shows that the
+    - one that rose sharply, ``|g'| > rise |g|``, or that changed its sign and is no smaller, shows that the
       move was too long: it is discarded and all rates are lowered. Here the derivatives for the length scales
       count as one vector, of which the norm rises and the direction turns (by more than a right angle).
 
@@ -61,14 +61,24 @@ class GradientAscent(Search[AscentState]):
     raise_by, lower_by : float
         Factors of the learning rates.
     decline, rise : float
-        The ratios |g'|/|g| in the rules above.
+        The ratios ``|g'|/|g|`` in the rules above.
     tolerance : float
-        The ascent ends when |g|² ≤ |noise|² + (tolerance · peak)² for C, k0, koff and the length scales, each with
-        its own peak, the largest |g| met. (A peak of less than tolerance times the largest counts as that much.)
+        The ascent ends when ``|g|² ≤ |noise|² + (tolerance · peak)²`` for C, k0, koff and the length scales, each with
+        its own peak, the largest ``|g|`` met. (A peak of less than tolerance times the largest counts as that much.)
     C_scale : {"log", "linear"}
         Whether C is moved in its logarithm or, like in the paper, on its own scale, along ∂E/∂C.
     patience : int
         The ascent gives up when for so many moves the gradient has neither risen to a new peak nor declined.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> from marginwise.search import GradientAscent
+    >>> data = load_benchmark("crabs")
+    >>> search = GradientAscent(first_move=0.2)
+    >>> found = tune(data.X_train, data.y_train, "span", search=search, max_evaluations=5)
+    >>> len(found.trace)
+    5
     """
 
     name: ClassVar[str] = "gradient-ascent"

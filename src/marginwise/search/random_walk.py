@@ -54,6 +54,16 @@ class RandomWalk(Search[WalkState]):
     gain_tolerance, sweeps : float, int
         The walk ends when so many sweeps have raised the score by no more than this; a sweep is as many steps as there
         are hyperparameters.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> from marginwise.search import RandomWalk
+    >>> data = load_benchmark("crabs")
+    >>> search = RandomWalk(first_step=0.5)
+    >>> found = tune(data.X_train, data.y_train, "span", search=search, random_state=0, max_evaluations=5)
+    >>> len(found.trace)
+    5
     """
 
     name: ClassVar[str] = "random-walk"

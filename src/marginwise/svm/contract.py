@@ -30,11 +30,18 @@ class Solution:
         Primal minus dual value, never negative but for rounding.
     kkt_violation : float
         Largest violation of the optimality conditions on the margins y_iθ_i, in units of the largest term
-        1 + Σ_j |K_ij| α_j that enters one of them: 1e-16 is rounding, 1 is no solution at all.
+        ``1 + Σ_j |K_ij| α_j`` that enters one of them: 1e-16 is rounding, 1 is no solution at all.
     status : Status
         Whether the asked-for accuracy was reached.
     iterations : int
         Passes over the data, of whichever kind the solver makes.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, solve
+    >>> solution = solve([[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> solution.support.tolist(), solution.duality_gap < 1e-12
+    ([0, 1, 2], True)
     """
 
     alpha: Array

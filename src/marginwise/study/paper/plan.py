@@ -24,7 +24,7 @@ DRAWN, DRAWS = ("crabs", "twonorm", "ringnorm"), 10
 EQUAL_SCALES = "evidence-ascent-equal-scales"
 
 #: Trials of a variant, enough to see what changes a mean by more than it varies; and of an ascent from one start.
-_WALK_TRIALS, _SMOOTHING_TRIALS, _ASCENT_TRIALS, _REPEATS = 3, 2, 2, 3
+_WALK_TRIALS, _SMOOTHING_TRIALS, _ASCENT_TRIALS, _REPEATS = 2, 2, 2, 3
 
 
 def paper_plan() -> Plan:

@@ -74,7 +74,7 @@ WALK_SETTINGS: Mapping[str, WalkSetting] = {
 }
 
 #: The setting of walks that is nearest to the paper's table: see :mod:`marginwise.study.paper.sensitivity`.
-NEAREST_WALK = "all-gentle"
+NEAREST_WALK = "looser"
 
 #: The setting of ascents with the paper's numbers of steps.
 NEAREST_ASCENT = "slow"

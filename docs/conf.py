@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import ziamath
 from sphinx.application import Sphinx
 
 import marginwise
@@ -64,7 +65,8 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "marginwise"
-html_static_path = ["_static"]
+# With the font that formulas need: browsers have MathML, but not all systems a font with signs that grow.
+html_static_path = ["_static", str(Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf")]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_math_renderer = "mathml"

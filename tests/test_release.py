@@ -12,7 +12,7 @@ release = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(release)
 
 FILES = ["marginwise-1.2.0.tar.gz", "marginwise-1.2.0-py3-none-any.whl"]
-CHANGELOG = "# Changes\n\n## 1.2.0 (2030-01-31)\n\n- More.\n\n## 1.1.0 (2029-01-31)\n"
+CHANGELOG = "# Changelog\n\n## [1.2.0] - 2030-01-31\n\n### Added\n\n- More.\n\n## [1.1.0] - 2029-01-31\n"
 
 
 def test_takes_what_agrees() -> None:
@@ -27,3 +27,15 @@ def test_names_each_fault() -> None:
     assert all(word in fault for word, fault in zip(words, faults, strict=True))
     (fault,) = release.faults("1.3.0", CHANGELOG, ["v1.3.0"], [name.replace("1.2", "1.3") for name in FILES], "")
     assert fault == "CHANGELOG.md begins with 1.2.0, the package is 1.3.0"
+
+
+def test_refuses_changes_without_a_version() -> None:
+    (fault,) = release.faults("1.2.0", f"## [Unreleased]\n\n- More.\n\n{CHANGELOG}", ["v1.2.0"], FILES, "")
+    assert fault == "CHANGELOG.md begins with Unreleased, the package is 1.2.0"
+
+
+def test_the_citation_names_the_version_of_the_package() -> None:
+    import marginwise
+
+    citation = (Path(__file__).parent.parent / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {marginwise.__version__}\n" in citation

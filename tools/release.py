@@ -16,10 +16,10 @@ ROOT = Path(__file__).parent.parent
 def faults(version: str, changelog: str, tags: list[str], files: list[str], changes: str) -> list[str]:
     """Return what speaks against publishing this version; nothing if all is well."""
     found = []
-    first = re.search(r"^## (\S+) \((.+)\)$", changelog, re.MULTILINE)
+    first = re.search(r"^## \[(\S+)\](?: - (.+))?$", changelog, re.MULTILINE)
     if first is None or first[1] != version:
         found.append(f"CHANGELOG.md begins with {first[1] if first else 'no version'}, the package is {version}")
-    elif not re.fullmatch(r"\d{4}-\d\d-\d\d", first[2]):
+    elif not re.fullmatch(r"\d{4}-\d\d-\d\d", first[2] or ""):
         found.append(f"CHANGELOG.md has {first[2]!r} for a date of {version}; write the day")
     if f"v{version}" not in tags:
         found.append(f"this commit has no tag v{version}; git tag v{version}")

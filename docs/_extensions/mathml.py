@@ -9,14 +9,19 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 
+def _mathml(latex: str, display: str) -> str:
+    """Return a formula; a prime is an operator, which fonts draw at its size and place."""
+    return convert(latex, display=display).replace("<mi>&#x02032;</mi>", "<mo>&#x02032;</mo>")
+
+
 def _inline(writer: HTML5Translator, node: nodes.math) -> None:
-    writer.body.append(convert(node.astext(), display="inline"))
+    writer.body.append(_mathml(node.astext(), "inline"))
     raise nodes.SkipNode
 
 
 def _display(writer: HTML5Translator, node: nodes.math_block) -> None:
     writer.body.append(writer.starttag(node, "div", CLASS="math-block"))
-    writer.body.append(convert(node.astext(), display="block"))
+    writer.body.append(_mathml(node.astext(), "block"))
     if node["number"]:
         writer.body.append(f'<span class="eqno">({get_node_equation_number(writer, node)})')
         writer.add_permalink_ref(node, "Link to this equation")

@@ -169,8 +169,8 @@ def benchmarks(*names: str) -> dict[str, Source]:
 
     Examples
     --------
-    >>> benchmarks("crabs", "pima")
-    {'crabs': BenchmarkSource(name='crabs'), 'pima': BenchmarkSource(name='pima')}
+    >>> benchmarks("crabs")
+    {'crabs': BenchmarkSource(name='crabs', draw=0)}
     """
     for name in names:
         choose("datasets", name, benchmark_names())

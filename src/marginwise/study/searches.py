@@ -42,6 +42,8 @@ class Walk:
         Another criterion that is looked at along the path.
     search : RandomWalk
         The walk, with its settings.
+    bounds : mapping of str to (float, float), optional
+        Bounds of hyperparameters by name, in the place of the usual ones.
 
     Examples
     --------

@@ -77,6 +77,15 @@ def sensitivity_plan() -> Plan:
     """Return what the paper does not say, in several ways: settings of the searches, smoothing parameters and draws.
 
     Rows that it shares with :func:`paper_plan` are the same trials: both go into one store.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> sensitivity_plan().name
+    'sensitivity'
     """
     changed = variants()
     repeats = {REPEATED: Ascent(AS_IN_PAPER, start="same")}

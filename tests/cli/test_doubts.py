@@ -13,7 +13,7 @@ from marginwise import TunedSVC
 from marginwise.cli.doubts import SUSPICIOUS, add_doubts, expected_suspicious, suspicious_labels, uncertain_rows
 from marginwise.cli.held_out import HeldOutRows
 from marginwise.display import Page
-from page_checks import check_page, read
+from page_checks import CHROMIUM, beyond_the_edge, check_page, read
 
 FLIPPED = [3, 17, 58, 91]
 
@@ -112,3 +112,5 @@ def test_the_command_tells_them(run, tmp_path: Path) -> None:
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     check_page(page)
     assert "Labels that may be wrong" in page
+    if CHROMIUM is not None:
+        assert beyond_the_edge(tmp_path / "r.html") == "nothing"

@@ -212,8 +212,11 @@ def as_cell(value: Value) -> Cell:
 
 def _width(header: Sequence[str], body: Sequence[Sequence[Cell]]) -> float:
     """Return about how many pixels a table needs: letters of 7.5, and room beside each column; names may be broken."""
-    texts = [[*name.split(), "", *(row[column].text for row in body)] for column, name in enumerate(header)]
-    return sum(7.5 * max(map(len, column)) + 20 for column in texts)
+    columns = [
+        [*name.split(), "", *(text for row in body for text in (row[place].text, row[place].detail))]
+        for place, name in enumerate(header)
+    ]
+    return sum(7.5 * max(map(len, texts)) + 20 for texts in columns)
 
 
 def _row(row: Sequence[Cell], header: Sequence[str], numeric: Sequence[bool]) -> str:

@@ -6,13 +6,18 @@ BIN := $(VENV)/bin
 # Two workers with one BLAS thread each: more threads than cores would wait for each other.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test lint types coverage build release matrix clean
+.PHONY: demo test lint types docs coverage build release matrix clean
 
 # One environment for everything; made again when the declared dependencies change.
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[test,dev]"
+	touch $@
+
+# What only the site needs.
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 # What only releases need.
@@ -34,6 +39,12 @@ lint: $(VENV)/.ready
 
 types: $(VENV)/.ready
 	$(BIN)/mypy
+
+# The documentation as a site in build/docs, to be read from there; warnings and broken links are errors.
+docs: $(VENV)/.docs
+	rm -rf build/docs docs/reference/names
+	$(ONE_THREAD) $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
+	$(BIN)/python tools/site.py build/docs
 
 # Lines and branches that no test reaches; compiled functions are not seen by the interpreter, and left out.
 coverage: $(VENV)/.release
@@ -58,4 +69,4 @@ matrix: $(VENV)/.release
 	$(BIN)/python tools/matrix.py $(MATRIX_ARGS)
 
 clean:
-	rm -rf $(VENV) .matrix dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) .matrix dist build docs/examples docs/reference/names .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

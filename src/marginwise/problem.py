@@ -29,10 +29,10 @@ _HEAVY = 1e12
 class Problem:
     """Inputs ``X`` (n, d), labels ``y`` in {-1, +1} and positive ``weights`` (n,), all float64.
 
-    Weight 2 is the same as the row given twice. Build it with :func:`as_problem`.
+    Weight 2 is the same as the row given twice. Build it with ``as_problem``.
     With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows.
     ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
-    counted as in :mod:`marginwise.examples`.
+    counted as in ``marginwise.examples``.
     """
 
     X: Array

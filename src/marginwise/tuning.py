@@ -163,7 +163,7 @@ def tune(
     slack : Slack or str, optional
         "linear" or "quadratic"; by default the first that the criterion is defined for.
     kernel : Kernel, optional
-        A kernel of :mod:`marginwise.kernels` in the place of the paper's.
+        A kernel of ``marginwise.kernels`` in the place of the paper's.
     search : Search or str
         "quasi-newton", "gradient-ascent" (needs no value), "nelder-mead" (needs no gradient), "random-walk"
         (the same, after the paper), or "auto": the first of these that the criterion allows.

@@ -50,16 +50,30 @@ class Evaluation:
 class Criterion(ABC):
     """A score of hyperparameters. Subclasses are final: they declare what they are and evaluate.
 
-    Class attributes
-    ----------------
-    name : the name in :func:`evaluate` and everywhere else a string is taken.
-    direction : whether larger ("maximise") or smaller ("minimise") values are better.
-    slacks : the slack penalties it is defined for; the first is the default.
-    any_likelihood : whether it takes any other likelihood, too: then it trains no SVM.
-    smooth : whether the value is continuous, differentiable but for kinks where the support set changes, and
-        comes with its gradient: then a search may follow it.
-    scale_free : whether it depends on C and K through C·K only, so that a search keeps C fixed.
-    equation : what it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
+    Parameters
+    ----------
+    slack : {"linear", "quadratic"}, Likelihood or None, default=None
+        The slack penalty, or with ``any_likelihood`` any likelihood; None takes the first of ``slacks``.
+
+    Attributes
+    ----------
+    name : str
+        The name in ``evaluate`` and everywhere else a string is taken.
+    direction : {"maximise", "minimise"}
+        Whether larger or smaller values are better.
+    slacks : tuple of str
+        The slack penalties it is defined for; the first is the default.
+    any_likelihood : bool
+        Whether it takes any other likelihood, too: then it trains no SVM.
+    smooth : bool
+        Whether the value is continuous, differentiable but for kinks where the support set changes, and comes with
+        its gradient: then a search may follow it.
+    scale_free : bool
+        Whether it depends on C and K through C·K only, so that a search keeps C fixed.
+    equation : str
+        What it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
+    likelihood : Likelihood
+        The slack or likelihood that was chosen.
     """
 
     name: ClassVar[str]

@@ -20,7 +20,7 @@ class LeastSquaresLeaveOneOut(Criterion):
     """The mean leave-one-out log-probability of the labels where latent functions are found by least squares.
 
     One factorisation gives the moments of the latent function of each class without each example in turn; a softmax
-    function turns them into probabilities, its steepness found at the same time (:mod:`marginwise.many.link`).
+    function turns them into probabilities, its steepness found at the same time (``marginwise.many.link``).
     """
 
     name = "ls-loo"

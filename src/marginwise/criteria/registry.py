@@ -101,7 +101,7 @@ def evaluate(
         "linear" or "quadratic"; by default the first that the criterion is defined for. "ep-evidence" and "ep-loo" take
         any likelihood: "logistic", "probit", "normalised-linear", "normalised-quadratic" or an object.
     kernel : Kernel, optional
-        A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
+        A kernel of ``marginwise.kernels`` with its hyperparameters, in the place of the paper's.
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional

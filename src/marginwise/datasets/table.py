@@ -78,7 +78,7 @@ class Table:
 
     @property
     def schema(self) -> Schema:
-        """What :func:`load_inputs` needs to read a second table in the same way."""
+        """What ``load_inputs`` needs to read a second table in the same way."""
         return Schema(self.feature_names, self.categories, self.target_name, self.dates)
 
 

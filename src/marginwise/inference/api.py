@@ -55,7 +55,7 @@ def posterior(
         "ep", expectation propagation; "variational", the nearest Gaussian in Kullback–Leibler divergence; "laplace",
         a Gaussian around the SVM; "sample", many guided chains; "hmc", the paper's Hybrid Monte Carlo.
     kernel : Kernel, optional
-        A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
+        A kernel of ``marginwise.kernels`` with its hyperparameters, in the place of the paper's.
     likelihood : str
         "slack", that of ``slack``; "normalised", the same divided by its sum over the two labels; or the name of
         another one.

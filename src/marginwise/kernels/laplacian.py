@@ -24,7 +24,7 @@ SCALE_BOUNDS = (1e-2, 1e5)
 
 @dataclass(frozen=True)
 class Laplacian(Stationary):
-    """K(x, x') = k1 exp[-Σ_a |x_a - x'_a|/λ_a].
+    """The kernel ``k1 exp[-Σ_a |x_a - x'_a|/λ_a]``.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Laplacian(Stationary):
         return K
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
-        """With W = G∘K the derivative for log λ_a is Σ_ij W_ij |a_ia - b_ja|/λ_a: no product of matrices."""
+        """With W = G∘K the derivative for log λ_a is ``Σ_ij W_ij |a_ia - b_ja|/λ_a``: no product of matrices."""
         scales = self.lengths(A.shape[1])
         W = G * K
         by_input = np.zeros(len(scales))

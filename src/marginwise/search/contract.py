@@ -165,10 +165,12 @@ class Search(ABC, Generic[State]):
     the same points again proposes the same positions again, which is how the driver continues one that was
     killed.
 
-    Class attributes
-    ----------------
-    name : the name where a string is taken.
-    needs_value, needs_gradient : what a point must have for this search to use it.
+    Attributes
+    ----------
+    name : str
+        The name where a string is taken.
+    needs_value, needs_gradient : bool
+        What a point must have for this search to use it.
     """
 
     name: ClassVar[str]

@@ -42,10 +42,10 @@ class GradientAscent(Search[AscentState]):
 
     All moves are in logarithms. With g the gradient before a move and g' after it:
 
-    - a derivative that kept its sign and did not decline quickly, |g'| > ``decline`` |g|, has its rate
+    - a derivative that kept its sign and did not decline quickly, ``|g'| > decline |g|``, has its rate
       raised;
     - one that changed its sign, so that a maximum was passed, has its rate lowered;
-    - one that rose sharply, |g'| > ``rise`` |g|, or that changed its sign and is no smaller, shows that the
+    - one that rose sharply, ``|g'| > rise |g|``, or that changed its sign and is no smaller, shows that the
       move was too long: it is discarded and all rates are lowered. Here the derivatives for the length scales
       count as one vector, of which the norm rises and the direction turns (by more than a right angle).
 
@@ -60,10 +60,10 @@ class GradientAscent(Search[AscentState]):
     raise_by, lower_by : float
         Factors of the learning rates.
     decline, rise : float
-        The ratios |g'|/|g| in the rules above.
+        The ratios ``|g'|/|g|`` in the rules above.
     tolerance : float
-        The ascent ends when |g|² ≤ |noise|² + (tolerance · peak)² for C, k0, koff and the length scales, each with
-        its own peak, the largest |g| met. (A peak of less than tolerance times the largest counts as that much.)
+        The ascent ends when ``|g|² ≤ |noise|² + (tolerance · peak)²`` for C, k0, koff and the length scales, each with
+        its own peak, the largest ``|g|`` met. (A peak of less than tolerance times the largest counts as that much.)
     patience : int
         The ascent gives up when for so many moves the gradient has neither risen to a new peak nor declined.
     """

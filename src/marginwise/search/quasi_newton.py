@@ -77,7 +77,7 @@ class QuasiNewton(Search[NewtonState]):
     trials : int
         So many points are tried along one arc before the search forgets the curvature, or gives up.
     learnt : tuple of pairs
-        What an earlier search near by has learnt of the curvature: the :func:`pairs_of` its path.
+        What an earlier search near by has learnt of the curvature: the ``pairs_of`` its path.
     """
 
     name: ClassVar[str] = "quasi-newton"

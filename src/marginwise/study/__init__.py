@@ -1,6 +1,6 @@
 """Studies: many trials of any methods on any data sets, kept in a store that survives any interruption.
 
-The study of one paper, with its methods and published numbers, is in :mod:`marginwise.study.paper`.
+The study of one paper, with its methods and published numbers, is in ``marginwise.study.paper``.
 """
 
 from marginwise.study.data import BenchmarkSource, Source, TableSource, benchmarks, tables

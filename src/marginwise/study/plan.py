@@ -73,7 +73,7 @@ class Plan:
     ----------
     name : str
     datasets : mapping of str to Source
-        Where each data set is from, by name; see :mod:`marginwise.study.data`.
+        Where each data set is from, by name; see ``marginwise.study.data``.
     methods : mapping of str to Method
         The methods by name, in the order of the tables.
     trials : int or mapping

@@ -52,7 +52,7 @@ def solve(
         Or C, where another kernel than the paper's is given.
     slack : "linear" or "quadratic"
     kernel : Kernel, optional
-        A kernel of :mod:`marginwise.kernels` with its hyperparameters, in the place of the paper's.
+        A kernel of ``marginwise.kernels`` with its hyperparameters, in the place of the paper's.
     sample_weight : array of shape (n,), optional
         Positive weights w_i; weight 2 is the same as the row given twice.
     inducing : array of shape (m, d), optional

@@ -30,7 +30,7 @@ class Solution:
         Primal minus dual value, never negative but for rounding.
     kkt_violation : float
         Largest violation of the optimality conditions on the margins y_iθ_i, in units of the largest term
-        1 + Σ_j |K_ij| α_j that enters one of them: 1e-16 is rounding, 1 is no solution at all.
+        ``1 + Σ_j |K_ij| α_j`` that enters one of them: 1e-16 is rounding, 1 is no solution at all.
     status : Status
         Whether the asked-for accuracy was reached.
     iterations : int

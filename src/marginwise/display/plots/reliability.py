@@ -42,7 +42,7 @@ class ReliabilityDisplay:
     standard_error : array of shape (n_bins,)
         Of ``observed``, if the probabilities are true: the root of Σ w²p(1-p), over the count.
     calibration_error : float
-        Expected calibration error: the mean over the examples of |observed - predicted| in their bin.
+        Expected calibration error: the mean over the examples of ``|observed - predicted|`` in their bin.
     axes_, figure_ : list of Axes, Figure
         Where it was drawn: diagram, counts.
     """

@@ -1,6 +1,6 @@
 """Draw the picture of docs/index.md, docs/images/ranks.svg, from the table of docs/default.md.
 
-    python docs/make_rank_picture.py
+python docs/make_rank_picture.py
 """
 
 from __future__ import annotations

@@ -44,8 +44,6 @@ myst_links_external_new_tab = False
 
 # Every reference that can't be resolved is an error.
 nitpicky = True
-    ("py:.*", r"(numpy|np|npt|scipy|sklearn|matplotlib|collections|pathlib|typing|abc|builtins)\..*")
-]
 
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings tell types in words

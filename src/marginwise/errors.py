@@ -10,7 +10,22 @@ class MarginwiseError(Exception):
 
 
 class InvalidInputError(MarginwiseError, ValueError):
-    """An argument has a value that is not allowed; the message names it and says what is."""
+    """An argument has a value that is not allowed; the message names it and says what is.
+
+    Parameters
+    ----------
+    argument : str
+        Its name.
+    value : object
+        What was given.
+    allowed : str
+        What is expected.
+
+    Examples
+    --------
+    >>> str(InvalidInputError("C", -1, "a positive number"))
+    'C is -1; expected a positive number.'
+    """
 
     def __init__(self, argument: str, value: object, allowed: str) -> None:
         super().__init__(argument, value, allowed)  # all three, so that it can be pickled

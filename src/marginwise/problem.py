@@ -33,6 +33,26 @@ class Problem:
     With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows.
     ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
     counted as in ``marginwise.examples``.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Inputs.
+    y : array of shape (n,)
+        Labels -1 or +1.
+    weights : array of shape (n,)
+        Positive; weight 2 is the same as the row given twice.
+    inducing : array of shape (m, d), optional
+        Inducing inputs: the Gram matrix is then of low rank, O(nm²) time and O(nm) memory for n rows.
+    examples : array of shape (n,), optional
+        How many examples each row stands for, of which one is left out at a time.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters
+    >>> problem = as_problem([[0.0], [1.0], [2.0]], [-1, 1, 1])
+    >>> problem.n, problem.dense_covariance(Hyperparameters()).gram.shape
+    (3, (3, 3))
     """
 
     X: Array

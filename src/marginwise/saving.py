@@ -183,6 +183,26 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ----------
     path : path
         A file that :func:`save_model` of this or an earlier version wrote.
+
+    Returns
+    -------
+    estimator
+        The model as it was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file was damaged, holds no model, or more than a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from marginwise import MarginSVC, load_model, save_model
+    >>> model = MarginSVC().fit([[0.0], [1.0]], ["low", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.skops")
+    ...     load_model(f"{folder}/model.skops").predict([[0.1]]).tolist()
+    ['low']
     """
     skops = _skops()
     source = Path(path)

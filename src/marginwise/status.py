@@ -11,7 +11,14 @@ from marginwise.errors import ConvergenceWarning, NotConvergedError
 
 
 class Code(StrEnum):
-    """How a method ended, for programs; the message is for people."""
+    """How a method ended, for programs; the message is for people.
+
+    Examples
+    --------
+    >>> from marginwise.status import Code, Status
+    >>> Status(False, "no luck").code is Code.FAILED
+    True
+    """
 
     CONVERGED = "converged"
     STOPPED = "stopped"  # as asked for, by a callback or by held-out rows
@@ -23,7 +30,22 @@ class Code(StrEnum):
 
 @dataclass(frozen=True)
 class Status:
-    """Whether a method ended as it should, in words how it ended, and as a code."""
+    """Whether a method ended as it should, in words how it ended, and as a code.
+
+    Parameters
+    ----------
+    ok : bool
+        Whether the method ended as it should; a status is true if it is.
+    message : str
+        How it ended, for people.
+    code : Code, optional
+        How it ended, for programs.
+
+    Examples
+    --------
+    >>> Status(True, "converged").code
+    <Code.CONVERGED: 'converged'>
+    """
 
     ok: bool
     message: str

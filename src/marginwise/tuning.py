@@ -56,6 +56,14 @@ class Tuning:
         How that search ended.
     restarts : tuple of Run
         All searches, in the order of their starts.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "laplace-evidence", "quadratic", isotropic=True, max_evaluations=3)
+    >>> found.hyperparameters.names, len(found.trace), found.status.message
+    (('C', 'k0', 'koff', 'l'), 3, 'the budget of 3 evaluations is used up')
     """
 
     hyperparameters: Model
@@ -188,6 +196,8 @@ def tune(
     validation : (X, y), optional
         Early stopping: a search ends when the SVM's error on these examples has not fallen for ``patience``
         moves, and its hyperparameters are those with the smallest error.
+    patience : int
+        See above.
     test : (X, y), optional
         Examples on which the SVM's error is recorded in the trace, to no effect on the result.
     callbacks : sequence of callables
@@ -205,6 +215,19 @@ def tune(
         Number of examples in each row, for criteria that leave one out at a time. By default whole weights and rows
         given several times count as repetitions where inputs that repeat carry both labels, and otherwise equal rows
         are one example, left out whole.
+
+    Returns
+    -------
+    Tuning
+        The best hyperparameters, the criterion there, how the search ended, and its trace.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "laplace-evidence", "quadratic", isotropic=True)
+    >>> found.status.ok, round(found.value, 2)
+    (True, -0.28)
     """
     problem = as_problem(X, y, sample_weight, inducing, examples)
     if not (_is_whole(restarts) and restarts >= 0):
@@ -266,6 +289,35 @@ def scan_line(
 
     Two optima are genuine if the criterion gets worse in between: see
     :meth:`~marginwise.search.LineScan.barrier`.
+
+    Parameters
+    ----------
+    criteria : Criterion, str, or sequence of these
+        What to evaluate.
+    X, y : array-like
+        Inputs of shape (n, d), and labels -1 or +1.
+    start, end : Hyperparameters or sequence (C, k0, koff, l_1 … l_d)
+        The ends of the segment, which is straight in the logarithms.
+    slack : Likelihood or str, optional
+        "linear" or "quadratic"; by default the first that a criterion is defined for.
+    kernel : Kernel, optional
+        A kernel in the place of the paper's, where the ends are sequences.
+    n_points : int, default=41
+        Evaluations of each criterion, at equal distances.
+    sample_weight : array-like, optional
+        Positive weights; weight 2 is the same as the row given twice.
+
+    Returns
+    -------
+    LineScan
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters
+    >>> ends = Hyperparameters(C=1), Hyperparameters(C=10)
+    >>> line = scan_line("gacv", [[0.0], [1.0], [2.0]], [-1, 1, 1], *ends, n_points=5)
+    >>> line.values["gacv"].shape, line.barrier("gacv") >= 0
+    ((5,), True)
     """
     several = [criteria] if isinstance(criteria, (str, Criterion)) else list(criteria)
     objects = [as_criterion(criterion, slack) for criterion in several]

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 
 import toys
 from marginwise.errors import MarginwiseError
-from marginwise.search import Record, fit_task_callback
-from marginwise.search.progress import counter
+from marginwise.search import Record
+from marginwise.search.progress import counter, fit_task_callback
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 

@@ -48,6 +48,33 @@ def choose_inducing(
 
     Without ``rank`` the number is doubled until the mean residual of the rows is at most ``tolerance``, or the number
     is ``most``. Where X has fewer different rows, these are the inducing inputs.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The rows.
+    kernel : Kernel
+        The kernel, whose length scales say how near two rows are.
+    rank : int, optional
+        Number of inducing inputs; by default as many as ``tolerance`` asks for.
+    tolerance : float
+        Mean variance that may be left open, in squared units of the margin.
+    most : int, default=1024
+        Largest number of inducing inputs.
+    seed : int, default=0
+        Draws the first centres.
+
+    Returns
+    -------
+    array of shape (m, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.kernels import RBF
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> choose_inducing(X, RBF(3.0, 2.0), rank=10).shape
+    (10, 2)
     """
     rng = np.random.default_rng(seed)
     if rank is not None:

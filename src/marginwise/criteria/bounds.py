@@ -14,7 +14,20 @@ from marginwise.problem import Problem
 
 
 class SupportVectorFraction(Criterion):
-    """Training error plus fraction of support vectors: removing any other point changes nothing."""
+    """Training error plus fraction of support vectors: removing any other point changes nothing.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        One of ``slacks``; by default the first.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> evaluate("sv-fraction", X, y, Hyperparameters(C=2)).value
+    1.0
+    """
 
     name = "sv-fraction"
     direction = "minimise"
@@ -30,7 +43,20 @@ class SupportVectorFraction(Criterion):
 
 
 class JaakkolaHaussler(Criterion):
-    """The fraction of points with α_i K_ii ≥ y_iθ*_i: no other can be misclassified when left out."""
+    """The fraction of points with α_i K_ii ≥ y_iθ*_i: no other can be misclassified when left out.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        One of ``slacks``; by default the first.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> evaluate("jaakkola-haussler", X, y, Hyperparameters(C=2)).value
+    0.5
+    """
 
     name = "jaakkola-haussler"
     direction = "minimise"

@@ -35,6 +35,13 @@ class Evaluation:
         What the next evaluation near by can be started from; opaque to everyone but the criterion.
     info : dict
         By-products for diagnostics, such as a standard error of the gradient.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> result = evaluate("ep-loo", [[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> result.status.ok, round(result.value, 3), result.gradient.shape
+    (True, -0.857, (4,))
     """
 
     value: float
@@ -74,6 +81,15 @@ class Criterion(ABC):
         What it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
     likelihood : Likelihood
         The slack or likelihood that was chosen.
+
+    Examples
+    --------
+    ``docs/adding-a-criterion.md`` writes two.
+
+    >>> from marginwise.criteria import criterion_class
+    >>> criterion = criterion_class("laplace-evidence")("quadratic")
+    >>> criterion.direction, criterion.smooth, criterion.likelihood.name
+    ('maximise', True, 'quadratic')
     """
 
     name: ClassVar[str]

@@ -53,7 +53,24 @@ class _Folded(Criterion):
 
 
 class CrossValidationError(_Folded):
-    """The fraction of rows misclassified by the SVM trained without their fold."""
+    """The fraction of rows misclassified by the SVM trained without their fold.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        "linear" or "quadratic".
+    folds : int, default=10
+        Number of folds, stratified.
+    seed : int, default=0
+        Deals the rows out, in the same way at every evaluation.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> round(evaluate(CrossValidationError(folds=2), X, y, Hyperparameters(C=2)).value, 3)
+    0.5
+    """
 
     name = "cross-validation"
     smooth = False
@@ -68,7 +85,24 @@ class CrossValidationError(_Folded):
 
 
 class CrossValidationLogLoss(_Folded):
-    """The mean of -ln Q(y|θ) over rows, θ that of the SVM trained without their fold."""
+    """The mean of -ln Q(y|θ) over rows, θ that of the SVM trained without their fold.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        "linear" or "quadratic".
+    folds : int, default=10
+        Number of folds, stratified.
+    seed : int, default=0
+        Deals the rows out, in the same way at every evaluation.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> round(evaluate(CrossValidationLogLoss(folds=2), X, y, Hyperparameters(C=2)).value, 3)
+    0.377
+    """
 
     name = "cross-validation-log-loss"
     smooth = True

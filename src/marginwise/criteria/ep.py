@@ -27,7 +27,22 @@ NO_GRADIENT = Status(
 
 
 class EPEvidence(Criterion):
-    """The normalised log evidence E(Y|X) in the approximation of expectation propagation."""
+    """The normalised log evidence E(Y|X) in the approximation of expectation propagation.
+
+    Parameters
+    ----------
+    slack : str or Likelihood, optional
+        "linear", "quadratic", or any other likelihood.
+    tolerance : float
+        How exactly expectation propagation is to reach its fixed point, in standard deviations of the latent values.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> round(evaluate(EPEvidence("logistic"), X, y, Hyperparameters(C=2)).value, 3)
+    -0.684
+    """
 
     name = "ep-evidence"
     direction = "maximise"
@@ -57,6 +72,20 @@ class EPLeaveOneOut(Criterion):
     Z_i(±) is the normaliser of the likelihood of label ±y_i under the cavity of point i, the latent distribution
     without it; each probability Z_i(+)/[Z_i(+) + Z_i(-)] is normalised over the two labels. Where a row
     stands for several examples one of them is left out and predicted, otherwise the whole row.
+
+    Parameters
+    ----------
+    slack : str or Likelihood, optional
+        "linear", "quadratic", or any other likelihood.
+    tolerance : float
+        How exactly expectation propagation is to reach its fixed point, in standard deviations of the latent values.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> round(evaluate(EPLeaveOneOut("logistic"), X, y, Hyperparameters(C=2)).value, 3)
+    -0.666
     """
 
     name = "ep-loo"

@@ -36,6 +36,14 @@ class Evidence(Criterion):
         paper's 20,000 draws.
     seed : int
         Seed of the noise.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> result = evaluate(Evidence(seed=1), X, y, Hyperparameters(C=2))
+    >>> result.gradient.shape, result.info["gradient_se"].shape
+    ((4,), (4,))
     """
 
     name = "evidence"

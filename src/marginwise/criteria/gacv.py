@@ -21,7 +21,19 @@ from marginwise.problem import Problem
 
 
 class GACV(Criterion):
-    """An estimate of the leave-one-out hinge loss, hence of a bound on the leave-one-out error."""
+    """An estimate of the leave-one-out hinge loss, hence of a bound on the leave-one-out error.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        One of ``slacks``; by default the first.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> round(evaluate("gacv", [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], Hyperparameters(C=2)).value, 3)
+    1.225
+    """
 
     name = "gacv"
     direction = "minimise"

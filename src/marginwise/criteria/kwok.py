@@ -35,7 +35,22 @@ _NO_MAXIMUM = (
 
 
 class KwokEvidence(Criterion):
-    """The normalised log evidence with the hinge loss smoothed by a sigmoid of slope ``c``."""
+    """The normalised log evidence with the hinge loss smoothed by a sigmoid of slope ``c``.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        "linear", the only one.
+    c : float, default=5.0
+        How sharp the smoothed hinge is.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> round(evaluate(KwokEvidence(c=4.0), X, y, Hyperparameters(C=2)).value, 3)
+    -1.301
+    """
 
     name = "kwok-evidence"
     direction = "maximise"

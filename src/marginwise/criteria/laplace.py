@@ -34,7 +34,22 @@ NOT_POSITIVE_DEFINITE = (
 
 
 class LaplaceEvidence(Criterion):
-    """The normalised log evidence in Laplace's approximation; ``a`` smooths l_2'', for quadratic slack."""
+    """The normalised log evidence in Laplace's approximation; ``a`` smooths l_2'', for quadratic slack.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        "linear" or "quadratic".
+    a : float, default=0.1
+        How far from the margin l_2'' is smoothed.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> round(evaluate(LaplaceEvidence("quadratic"), X, y, Hyperparameters(C=2)).value, 3)
+    -0.744
+    """
 
     name = "laplace-evidence"
     direction = "maximise"

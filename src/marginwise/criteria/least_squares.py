@@ -21,6 +21,17 @@ class LeastSquaresLeaveOneOut(Criterion):
 
     One factorisation gives the moments of the latent function of each class without each example in turn; a softmax
     function turns them into probabilities, its steepness found at the same time (``marginwise.many.link``).
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        One of ``slacks``; by default the first.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> round(evaluate("ls-loo", [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], Hyperparameters(C=2)).value, 3)
+    -0.329
     """
 
     name = "ls-loo"

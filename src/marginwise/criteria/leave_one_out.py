@@ -27,7 +27,19 @@ _SURE = 1e-6
 
 
 class LeaveOneOut(Criterion):
-    """The fraction of points misclassified by an SVM trained on all the others."""
+    """The fraction of points misclassified by an SVM trained on all the others.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        One of ``slacks``; by default the first.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> round(evaluate("loo", [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], Hyperparameters(C=2)).value, 3)
+    0.0
+    """
 
     name = "loo"
     direction = "minimise"

@@ -39,7 +39,22 @@ _MOST_ROUNDS, _SUMS_TO_ONE = 50, 1e-12
 
 
 class RadiusMargin(Criterion):
-    """R² times the mean of α; ``radius="bound"`` takes R² ≤ K(x, x) in place of the smallest ball."""
+    """R² times the mean of α; ``radius="bound"`` takes R² ≤ K(x, x) in place of the smallest ball.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        "linear" or "quadratic".
+    radius : {"ball", "bound"}, default="ball"
+        The smallest ball around the rows in feature space, or K(x, x).
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]
+    >>> round(evaluate(RadiusMargin("quadratic", radius="bound"), X, y, Hyperparameters(C=2)).value, 3)
+    1.039
+    """
 
     name = "radius-margin"
     direction = "minimise"

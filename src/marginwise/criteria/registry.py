@@ -29,7 +29,27 @@ _CRITERIA: dict[str, type[Criterion]] = {}
 
 
 def register(criterion: type[Criterion]) -> type[Criterion]:
-    """Make a criterion known by its name; may be used as a decorator. One that does not say all it must is refused."""
+    """Make a criterion known by its name; may be used as a decorator. One that does not say all it must is refused.
+
+    Parameters
+    ----------
+    criterion : type[Criterion]
+        The class; see ``docs/adding-a-criterion.md`` for what it must have.
+
+    Returns
+    -------
+    type[Criterion]
+        The class itself.
+
+    Examples
+    --------
+    >>> from marginwise import Criterion
+    >>> class Nameless(Criterion):
+    ...     def evaluate(self, problem, model, state=None, *, with_gradient=True): ...
+    >>> register(Nameless)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    marginwise.errors.InvalidInputError: criterion is 'Nameless'; expected a class with name = its name, a string; ...
+    """
     require_complete(criterion)
     known = _CRITERIA.setdefault(criterion.name, criterion)
     if known is not criterion:
@@ -56,17 +76,60 @@ register(CrossValidationLogLoss)
 
 
 def criterion_names() -> tuple[str, ...]:
-    """Return the names of all criteria, in alphabetical order."""
+    """Return the names of all criteria, in alphabetical order.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> criterion_names()[:4]
+    ('cross-validation', 'cross-validation-log-loss', 'ep-evidence', 'ep-loo')
+    """
     return tuple(sorted(_CRITERIA))
 
 
 def criterion_class(name: str) -> type[Criterion]:
-    """Return the class of the criterion of this name: its direction, slacks, smoothness and equation."""
+    """Return the class of the criterion of this name: its direction, slacks, smoothness and equation.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`~marginwise.criterion_names`.
+
+    Returns
+    -------
+    type[Criterion]
+
+    Examples
+    --------
+    >>> kind = criterion_class("span")
+    >>> kind.direction, kind.slacks, kind.smooth
+    ('minimise', ('quadratic',), True)
+    """
     return _CRITERIA[choose("criterion", name, _CRITERIA)]
 
 
 def as_criterion(criterion: Criterion | str, slack: Likelihood | str | None = None) -> Criterion:
-    """Return the criterion of this name for this slack (its own default if None), or the criterion itself."""
+    """Return the criterion of this name for this slack (its own default if None), or the criterion itself.
+
+    Parameters
+    ----------
+    criterion : Criterion or str
+        The criterion, or its name: one of :func:`~marginwise.criterion_names`.
+    slack : Likelihood or str, optional
+        What to make it with. Of a criterion that is given as an object, it must be its own.
+
+    Returns
+    -------
+    Criterion
+
+    Examples
+    --------
+    >>> as_criterion("laplace-evidence", "quadratic").likelihood.name
+    'quadratic'
+    """
     if not isinstance(criterion, Criterion):
         return criterion_class(criterion)(slack)
     require_complete(type(criterion))  # it need not have been registered
@@ -92,7 +155,7 @@ def evaluate(
     Parameters
     ----------
     criterion : Criterion or str
-        The criterion, or its name: one of :func:`criterion_names`.
+        The criterion, or its name: one of :func:`~marginwise.criterion_names`.
     X, y : array-like
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters

@@ -30,7 +30,19 @@ _SINGULAR = "the span could not be computed: K + I/C is singular to rounding; a 
 
 
 class RawSpan(Criterion):
-    """The leave-one-out error if no removal changed which other points are support vectors."""
+    """The leave-one-out error if no removal changed which other points are support vectors.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        One of ``slacks``; by default the first.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> round(evaluate("raw-span", [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], Hyperparameters(C=2)).value, 3)
+    0.0
+    """
 
     name = "raw-span"
     direction = "minimise"
@@ -51,7 +63,23 @@ class RawSpan(Criterion):
 
 
 class Span(Criterion):
-    """The span estimate with a sigmoid 1/[1 + exp(-c1 x + c2)] for the step and η Σ λ_j²/α_j in the span."""
+    """The span estimate with a sigmoid 1/[1 + exp(-c1 x + c2)] for the step and η Σ λ_j²/α_j in the span.
+
+    Parameters
+    ----------
+    slack : str or Slack, optional
+        "quadratic", the only one.
+    c1, c2 : float, default=5.0, 0.0
+        How steep the sigmoid is, and where.
+    eta : float, default=1.0
+        η: 0 gives the raw span, infinity the bound of Jaakkola & Haussler.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, evaluate
+    >>> round(evaluate(Span(eta=0.1), [[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1], Hyperparameters(C=2)).value, 3)
+    0.295
+    """
 
     name = "span"
     direction = "minimise"

@@ -43,6 +43,12 @@ class Benchmark:
         Lowest error rate that any classifier can have, where the law of the data is known.
     provenance : str
         Where the data is from.
+
+    Examples
+    --------
+    >>> data = load_benchmark("pima")
+    >>> data.X_train.shape, data.feature_names[:2]
+    ((200, 7), ('npreg', 'glu'))
     """
 
     name: str
@@ -83,7 +89,17 @@ class _Source:
 
 
 def benchmark_names() -> tuple[str, ...]:
-    """Return the names that :func:`load_benchmark` knows, in the order of the paper."""
+    """Return the names that :func:`load_benchmark` knows, in the order of the paper.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> benchmark_names()
+    ('crabs', 'pima', 'wdbc', 'twonorm', 'ringnorm')
+    """
     return tuple(_SOURCES)
 
 

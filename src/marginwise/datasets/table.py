@@ -38,6 +38,11 @@ class Schema:
         Name of the column to predict.
     dates : tuple of str
         Names of the columns of dates.
+
+    Examples
+    --------
+    >>> Schema(("colour", "size"), {"colour": ("green", "red")}, target="kind").columns
+    ('colour', 'size')
     """
 
     columns: tuple[str, ...]
@@ -65,6 +70,17 @@ class Table:
         The categories of each column of words.
     dates : tuple of str
         Names of the columns of dates.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "table.csv")
+    ...     _ = path.write_text("colour,size,kind\\nred,1,a\\ngreen,,b\\nred,3,a\\ngreen,4,b\\n")
+    ...     table = load_table(path, "kind")
+    >>> table.feature_names, table.y.tolist(), dict(table.categories)
+    (('colour', 'size'), ['a', 'b', 'a', 'b'], {'colour': ('green', 'red')})
     """
 
     X: npt.NDArray[Any]
@@ -98,6 +114,13 @@ class Inputs:
         The columns to carry through to the predictions, as they are written.
     unseen : mapping of str to tuple of str
         Words that the first table had not, by column.
+
+    Examples
+    --------
+    :func:`~marginwise.load_inputs` shows one.
+
+    >>> Inputs(np.array([[1.0]]), labels=("a",), unused=(), kept={}).labels
+    ('a',)
     """
 
     X: npt.NDArray[Any]

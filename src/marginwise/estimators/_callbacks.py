@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from marginwise.search import Callback, Record, fit_task_callback
+from marginwise.search import Callback, Record
+from marginwise.search.progress import fit_task_callback
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -27,7 +28,7 @@ def fit_task(
 ) -> Iterator[tuple[Callback, ...]]:
     """Tell the estimator's callbacks that its fit begins and ends; yield what searches are to call meanwhile.
 
-    ``at`` and ``data`` are those of :func:`~marginwise.search.fit_task_callback`.
+    ``at`` and ``data`` are those of ``marginwise.search.progress.fit_task_callback``.
     """
     if not getattr(estimator, "_skl_callbacks", ()):
         yield ()

@@ -68,6 +68,10 @@ def posterior(
         for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers,
         whose posteriors also tell the standard error of a prediction: ``probability_and_error``.
 
+    Returns
+    -------
+    Posterior
+
     Examples
     --------
     >>> from marginwise import Hyperparameters

@@ -37,6 +37,13 @@ class Posterior(ABC):
         Whether the method ended as it should.
     diagnostics : dict
         By-products that say how good the approximation is.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, posterior
+    >>> result = posterior([[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> result.latent_mean.shape, round(result.log_evidence, 2)
+    ((3,), -3.8)
     """
 
     problem: Problem

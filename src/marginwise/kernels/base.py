@@ -50,6 +50,14 @@ class Hyperparameter:
         Mean and standard deviation of the logarithm under the default prior, for standardised inputs.
     per_input : bool
         Whether each input may have its own.
+
+    Examples
+    --------
+    >>> from marginwise.kernels import RBF
+    >>> for h in RBF(2.0, [1.0, 3.0]).hyperparameters:
+    ...     print(h.name, h.values, h.bounds, h.per_input)
+    k0 (2.0,) (0.001, 100000.0) False
+    l (1.0, 3.0) (0.01, 1000.0) True
     """
 
     name: str
@@ -72,6 +80,14 @@ class Kernel(ABC):
 
     A new kernel says which hyperparameters it has, how it is made with other values of them, and computes
     :meth:`cross`, :meth:`diagonal` and :meth:`contract`. The rest follows; override what you know a quicker way for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.kernels import RBF, Constant
+    >>> kernel = RBF(2.0) + Constant(0.5)
+    >>> kernel.gram(np.zeros((1, 1))), kernel.with_values(np.array([1.0, 0.1, 3.0])).values.tolist()
+    (array([[2.5]]), [1.0, 0.1, 3.0])
     """
 
     #: What summaries show.

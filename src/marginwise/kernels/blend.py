@@ -46,6 +46,13 @@ class Blend(OfColumns):
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs: these share l_a in every term, and d
         and l̄ are those of columns.
+
+    Examples
+    --------
+    >>> from marginwise.kernels import Blend
+    >>> kernel = Blend(k0=2.0, koff=0.3, klin=1.0, k1=0.0, length_scales=[1.0, 2.0])
+    >>> kernel.present, kernel.names
+    (('k0', 'koff', 'klin'), ('k0', 'koff', 'klin', 'l_1', 'l_2'))
     """
 
     k0: float = 1.0

@@ -22,6 +22,11 @@ KOFF_LAW: Normal = (math.log(0.3), 2.0)
 class Constant(Kernel):
     """K(x, x') = koff.
 
+    Parameters
+    ----------
+    koff : float
+        Its value, positive.
+
     Examples
     --------
     >>> Constant(0.5).gram(np.zeros((2, 3)))

@@ -34,6 +34,13 @@ class Laplacian(Stationary):
         λ, for all inputs or one for each, positive.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs; these share a length scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.kernels import Laplacian
+    >>> Laplacian(k1=2.0, length_scales=4.0).cross(np.zeros((1, 1)), np.array([[0.0], [4.0]])).round(3)
+    array([[2.   , 0.736]])
     """
 
     shape: ClassVar[str] = "stepwise"

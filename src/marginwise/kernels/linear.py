@@ -40,6 +40,14 @@ class Linear(OfColumns):
         m: how much each input counts, 1/m_a² in units of the geometric mean. A common factor changes nothing.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs; these share m_a, and d counts columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.kernels import Linear
+    >>> Linear(klin=2.0).gram(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    array([[1., 1.],
+           [1., 2.]])
     """
 
     shape: ClassVar[str] = "straight"

@@ -13,7 +13,21 @@ from marginwise.kernels.base import Hyperparameter, Kernel
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(Kernel):
-    """K(i, j) = matrix[i, j], for inputs of one column that hold row numbers. It has no hyperparameters."""
+    """K(i, j) = matrix[i, j], for inputs of one column that hold row numbers. It has no hyperparameters.
+
+    Parameters
+    ----------
+    matrix : array of shape (N, N)
+        Symmetric and positive semidefinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.kernels import Precomputed
+    >>> kernel = Precomputed(np.array([[1.0, 0.2], [0.2, 1.0]]))
+    >>> kernel.cross(np.array([[0.0]]), np.array([[1.0]]))
+    array([[0.2]])
+    """
 
     matrix: Array
 

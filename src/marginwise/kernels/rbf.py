@@ -40,6 +40,13 @@ class RBF(Stationary):
         One positive length scale for all inputs, or one for each.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs; these share a length scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.kernels import RBF
+    >>> RBF(k0=2.0, length_scales=[1.0, 3.0]).cross(np.zeros((1, 2)), np.array([[1.0, 0.0], [0.0, 3.0]])).round(3)
+    array([[1.213, 1.213]])
     """
 
     shape: ClassVar[str] = "smooth"

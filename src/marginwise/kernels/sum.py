@@ -22,6 +22,11 @@ class Sum(Kernel):
     Its hyperparameters are those of the terms that stand alone, term by term, and then those that each input may have
     its own of. A name that occurs again gets a number.
 
+    Parameters
+    ----------
+    *terms : Kernel
+        The kernels to add; sums among them are taken apart.
+
     Examples
     --------
     >>> from marginwise.kernels import RBF, Constant

@@ -29,5 +29,24 @@ LIKELIHOODS: dict[str, Likelihood] = {
 
 
 def as_likelihood(likelihood: Likelihood | str, argument: str = "likelihood") -> Likelihood:
-    """Return the likelihood of this name, or the likelihood itself; ``argument`` is what messages call it."""
+    """Return the likelihood of this name, or the likelihood itself.
+
+    Parameters
+    ----------
+    likelihood : Likelihood or str
+        The likelihood, or its name: a key of ``LIKELIHOODS``.
+    argument : str, default="likelihood"
+        What messages call it.
+
+    Returns
+    -------
+    Likelihood
+
+    Examples
+    --------
+    >>> sorted(LIKELIHOODS)
+    ['linear', 'logistic', 'normalised-linear', 'normalised-quadratic', 'probit', 'quadratic']
+    >>> as_likelihood("probit").has_penalty
+    False
+    """
     return likelihood if isinstance(likelihood, Likelihood) else LIKELIHOODS[choose(argument, likelihood, LIKELIHOODS)]

@@ -20,17 +20,40 @@ class Moments(NamedTuple):
 
     L is ln Z (``tilted``) or E[w ln t] (``expected``). Derivatives with respect to v follow from those with respect
     to m: ∂Z/∂v = ½∂²Z/∂m², ∂E/∂v = ½∂²E/∂m².
+
+    Attributes
+    ----------
+    value : array of shape (n,)
+        L.
+    slope : array of shape (n,)
+        ∂L/∂m; the mean of the tilted density is m + v·slope.
+    shrink : array of shape (n,)
+        -v ∂²L/∂m².
+    keep : array of shape (n,)
+        Variance of the density in units of v, without cancellation: tilted 1 - shrink, otherwise 1.
+    third, fourth : arrays of shape (n,)
+        ∂³L/∂m³ and ∂⁴L/∂m⁴.
+    value_c, slope_c, curvature_c : arrays of shape (n,)
+        ∂L/∂C, ∂²L/∂m∂C and ∂³L/∂m²∂C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.likelihoods import LINEAR
+    >>> moments = LINEAR.tilted(np.array([0.0]), np.array([1.0]), 2.0, np.ones(1))
+    >>> moments.value.round(3), moments.keep.round(3)
+    (array([-1.148]), array([0.475]))
     """
 
-    value: Array  # L
-    slope: Array  # ∂L/∂m; the mean of the tilted density is m + v·slope
-    shrink: Array  # -v ∂²L/∂m²
-    keep: Array  # variance of the density in units of v, without cancellation: tilted 1 - shrink, otherwise 1
-    third: Array  # ∂³L/∂m³
-    fourth: Array  # ∂⁴L/∂m⁴
-    value_c: Array  # ∂L/∂C
-    slope_c: Array  # ∂²L/∂m∂C
-    curvature_c: Array  # ∂³L/∂m²∂C
+    value: Array
+    slope: Array
+    shrink: Array
+    keep: Array
+    third: Array
+    fourth: Array
+    value_c: Array
+    slope_c: Array
+    curvature_c: Array
 
 
 class Likelihood(ABC):
@@ -42,6 +65,13 @@ class Likelihood(ABC):
         The name in messages and, if it is one of ``LIKELIHOODS``, wherever a string is taken.
     has_penalty : bool
         Whether it depends on C. Where it does not, moments ignore C and searches keep it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.likelihoods import Logistic
+    >>> Logistic().tilted(np.zeros(1), np.ones(1), 1.0, np.ones(1)).value.round(3)  # ln ½
+    array([-0.693])
     """
 
     name: str
@@ -82,6 +112,14 @@ class WeightedLikelihood:
         Weight 2 is the same as the point given twice.
     blur : array of shape (n,) or None
         Variances b_i: the likelihood of a latent value a_i is ∫ N(θ; a_i, b_i) t(y_iθ)^w_i dθ. None is no blur.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.likelihoods import LINEAR
+    >>> twice = LINEAR.weighted(2.0, np.array([2.0]))
+    >>> twice.tilted(np.zeros(1), np.ones(1), np.ones(1)).value.round(3)
+    array([-1.459])
     """
 
     likelihood: Likelihood

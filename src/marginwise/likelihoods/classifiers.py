@@ -14,7 +14,14 @@ from marginwise.likelihoods.slack import LINEAR, Slack
 
 @dataclass(frozen=True)
 class Probit(Likelihood):
-    """Φ(f), the normal distribution function: normal noise on the latent value."""
+    """Φ(f), the normal distribution function: normal noise on the latent value.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, posterior
+    >>> posterior([[0.0], [2.0]], [-1, 1], Hyperparameters(), Probit()).predict_proba([[1.5]]).round(2)
+    array([[0.4, 0.6]])
+    """
 
     name = "probit"
     has_penalty = False
@@ -30,7 +37,14 @@ class Probit(Likelihood):
 
 @dataclass(frozen=True)
 class Logistic(Likelihood):
-    """1/(1 + e^{-f})."""
+    """1/(1 + e^{-f}).
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, posterior
+    >>> posterior([[0.0], [2.0]], [-1, 1], Hyperparameters(), Logistic()).predict_proba([[1.5]]).round(2)
+    array([[0.45, 0.55]])
+    """
 
     name = "logistic"
     has_penalty = False
@@ -46,7 +60,19 @@ class Logistic(Likelihood):
 
 @dataclass(frozen=True)
 class Normalised(Likelihood):
-    """t(f)/[t(f) + t(-f)] with t(f) = exp[-C l_p(f)]: the likelihood of a slack, divided by its sum over the labels."""
+    """t(f)/[t(f) + t(-f)] with t(f) = exp[-C l_p(f)]: the likelihood of a slack, divided by its sum over the labels.
+
+    Parameters
+    ----------
+    slack : Slack, default=LINEAR
+        The slack.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, posterior
+    >>> posterior([[0.0], [2.0]], [-1, 1], Hyperparameters(), Normalised()).predict_proba([[1.5]]).round(2)
+    array([[0.39, 0.61]])
+    """
 
     slack: Slack = LINEAR
 

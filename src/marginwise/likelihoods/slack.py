@@ -39,6 +39,20 @@ class Slack(Likelihood):
     """The penalty C l_p(z), l_p(z) = (1-z)^p/p for z < 1 and 0 beyond; eq. (hinge).
 
     ``power`` is p, and stands for the slack in compiled code.
+
+    Parameters
+    ----------
+    name : str
+        "linear" or "quadratic".
+    power : int
+        p.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.likelihoods import LINEAR, QUADRATIC
+    >>> LINEAR.loss(np.array([-1.0, 0.0, 2.0])), QUADRATIC.loss(np.array([-1.0, 0.0, 2.0]))
+    (array([2., 1., 0.]), array([2. , 0.5, 0. ]))
     """
 
     name: str
@@ -135,7 +149,22 @@ SLACKS = {slack.name: slack for slack in (LINEAR, QUADRATIC)}
 
 
 def as_slack(slack: Likelihood | str) -> Slack:
-    """Return the slack of this name, or the slack itself; other likelihoods make no SVM."""
+    """Return the slack of this name, or the slack itself; other likelihoods make no SVM.
+
+    Parameters
+    ----------
+    slack : Slack or str
+        The slack, or its name: "linear" or "quadratic".
+
+    Returns
+    -------
+    Slack
+
+    Examples
+    --------
+    >>> as_slack("quadratic").power
+    2
+    """
     if isinstance(slack, Likelihood) and not isinstance(slack, Slack):
         names = " or ".join(map(repr, SLACKS))
         raise InvalidInputError("slack", slack.name, f"{names}, because an SVM is to be trained")

@@ -4,14 +4,12 @@ from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.search.driver import Callback, Limits, Run, drive
 from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.search.held_out import HeldOut
-from marginwise.search.line import LineScan, scan
+from marginwise.search.line import LineScan
 from marginwise.search.nelder_mead import NelderMead
 from marginwise.search.objective import Objective
-from marginwise.search.progress import fit_task_callback
 from marginwise.search.quasi_newton import QuasiNewton
 from marginwise.search.random_walk import RandomWalk
 from marginwise.search.registry import SEARCHES, as_search
-from marginwise.search.restarts import Task, best_run, run_all
 from marginwise.search.trace import Record, Trace
 
 __all__ = [
@@ -31,12 +29,7 @@ __all__ = [
     "Search",
     "Space",
     "Step",
-    "Task",
     "Trace",
     "as_search",
-    "best_run",
     "drive",
-    "fit_task_callback",
-    "run_all",
-    "scan",
 ]

@@ -39,6 +39,13 @@ class Space:
         Indices into ``origin`` of the logarithms that a position holds.
     lower, upper : arrays
         Bounds of a position.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters
+    >>> space = Space.around(Hyperparameters(length_scales=[1.0, 2.0]), fix_C=True)
+    >>> space.names, space.start.round(2).tolist()
+    (('k0', 'koff', 'l_1', 'l_2'), [0.0, -2.3, 0.0, 0.69])
     """
 
     model: Model
@@ -136,6 +143,15 @@ class Point:
         Standard errors of ``gradient``, where it is estimated.
     status : Status
         Not ok when the criterion failed here: there is nothing else to read then.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
+    >>> point = found.trace[0].point
+    >>> point.status.ok, point.position.shape, point.gradient.shape
+    (True, (3,), (3,))
     """
 
     position: Array
@@ -150,7 +166,23 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What a search made of a point: whether it moved there, and its step sizes or learning rates now."""
+    """What a search made of a point.
+
+    Attributes
+    ----------
+    accepted : bool
+        Whether the search moved to the point.
+    rates : array or None
+        Step sizes or learning rates, one for each free hyperparameter.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
+    >>> found.trace[0].step.accepted
+    True
+    """
 
     accepted: bool
     rates: Array | None = None
@@ -171,6 +203,18 @@ class Search(ABC, Generic[State]):
         The name where a string is taken.
     needs_value, needs_gradient : bool
         What a point must have for this search to use it.
+
+    See Also
+    --------
+    marginwise.search.drive : the one loop that asks and tells.
+
+    Examples
+    --------
+    ``docs/searches.md`` writes one.
+
+    >>> from marginwise.search import SEARCHES
+    >>> [(name, kind.needs_value, kind.needs_gradient) for name, kind in SEARCHES.items()][:2]
+    [('quasi-newton', True, True), ('gradient-ascent', False, True)]
     """
 
     name: ClassVar[str]

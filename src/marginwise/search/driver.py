@@ -31,6 +31,22 @@ class Limits:
     """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so.
 
     ``keep`` says whether Ctrl-C ends it with the best so far; otherwise a KeyboardInterrupt goes through.
+
+    Parameters
+    ----------
+    max_evaluations : int, optional
+        Most evaluations of the criterion.
+    max_seconds : float, optional
+        Most seconds.
+    stop : callable, optional
+        Asked before each evaluation; the search ends when it returns True.
+    keep : bool, default=True
+        Whether Ctrl-C ends the search with the best so far; otherwise a KeyboardInterrupt goes through.
+
+    Examples
+    --------
+    >>> Limits(max_evaluations=3).reached(evaluations=3, seconds=0.1).message
+    'the budget of 3 evaluations is used up'
     """
 
     max_evaluations: int | None = None
@@ -72,6 +88,15 @@ class Run:
         Where it began.
     errors : dict
         Held-out errors at ``hyperparameters``, by name.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
+    >>> run = found.restarts[0]
+    >>> run.start.names, run.status.ok
+    (('C', 'k0', 'koff', 'l'), False)
     """
 
     hyperparameters: Model
@@ -107,6 +132,39 @@ def drive(
 
     A run with a checkpoint first goes through what is logged there, and is then where it was when it stopped.
     Callbacks are not told of that part again.
+
+    Parameters
+    ----------
+    objective : Objective
+        What to make large, and the space to do it in.
+    search : Search or None
+        How to move.
+    rng : numpy.random.Generator
+        Random numbers of the search.
+    limits : Limits
+        When to end at the latest.
+    held_out : HeldOut, optional
+        Sets of examples on which errors are recorded, and that may end the search.
+    callbacks : sequence of callables
+        Called with each new record; one that returns True ends the search.
+    checkpoint : Checkpoint, optional
+        Where it is recorded; :func:`~marginwise.tune` makes one from a directory.
+
+    Returns
+    -------
+    Run
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters
+    >>> from marginwise.criteria import as_criterion
+    >>> from marginwise.problem import as_problem
+    >>> from marginwise.search import Limits, Objective, QuasiNewton, Space
+    >>> problem = as_problem([[0.0], [1.0], [2.0]], [-1, 1, 1])
+    >>> objective = Objective(as_criterion("ep-loo"), problem, Space.around(Hyperparameters()))
+    >>> run = drive(objective, QuasiNewton(), np.random.default_rng(0), limits=Limits(max_evaluations=4))
+    >>> len(run.trace)
+    4
     """
     loop = _Loop(objective, search, rng, held_out, callbacks, checkpoint)
     status = None

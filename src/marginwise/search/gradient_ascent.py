@@ -66,6 +66,16 @@ class GradientAscent(Search[AscentState]):
         its own peak, the largest ``|g|`` met. (A peak of less than tolerance times the largest counts as that much.)
     patience : int
         The ascent gives up when for so many moves the gradient has neither risen to a new peak nor declined.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> from marginwise.search import GradientAscent
+    >>> data = load_benchmark("crabs")
+    >>> search = GradientAscent(first_move=0.2)
+    >>> found = tune(data.X_train, data.y_train, "span", search=search, max_evaluations=5)
+    >>> len(found.trace)
+    5
     """
 
     name: ClassVar[str] = "gradient-ascent"

@@ -33,6 +33,15 @@ class HeldOut:
         The held-out examples by name.
     patience : int
         The search ends when the error on the set "validation" has not fallen for so many moves.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters
+    >>> from marginwise.likelihoods import LINEAR
+    >>> from marginwise.problem import as_problem
+    >>> problem, test = as_problem([[0.0], [1.0]], [-1, 1]), as_problem([[0.2], [0.9]], [-1, 1])
+    >>> HeldOut(problem, LINEAR, {"test": test}).errors(Hyperparameters())
+    {'test': 0.0}
     """
 
     problem: Problem

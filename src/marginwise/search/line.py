@@ -30,6 +30,14 @@ class LineScan:
         Each criterion by its name; NaN where it failed.
     signs : dict of int
         +1 for criteria of which larger values are better, -1 for the others.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, scan_line
+    >>> ends = Hyperparameters(C=1), Hyperparameters(C=10)
+    >>> line = scan_line("gacv", [[0.0], [1.0], [2.0]], [-1, 1, 1], *ends, n_points=3)
+    >>> line.fractions.tolist(), line.logs.shape
+    ([0.0, 0.5, 1.0], (3, 4))
     """
 
     fractions: Array

@@ -52,6 +52,18 @@ class NelderMead(Search[SimplexState]):
     size_tolerance, gain_tolerance : float
         The search ends when all corners are within this distance of the best and their scores within this
         gain.
+    patience : int
+        It ends, too, when the best score has not risen by that gain for so many evaluations for each corner.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> from marginwise.search import NelderMead
+    >>> data = load_benchmark("crabs")
+    >>> search = NelderMead(first_size=0.5)
+    >>> found = tune(data.X_train, data.y_train, "span", search=search, max_evaluations=5)
+    >>> len(found.trace)
+    5
     """
 
     name: ClassVar[str] = "nelder-mead"

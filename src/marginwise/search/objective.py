@@ -18,7 +18,30 @@ from marginwise.status import Status
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """score = ±criterion + log prior / n as a function of the position in a space; larger is better."""
+    """score = ±criterion + log prior / n as a function of the position in a space; larger is better.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        What is scored.
+    problem : Problem
+        The data.
+    space : Space
+        The free hyperparameters and their bounds.
+    prior : Prior, optional
+        Its logarithm, divided by n, is added.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters
+    >>> from marginwise.criteria import as_criterion
+    >>> from marginwise.problem import as_problem
+    >>> problem = as_problem([[0.0], [1.0], [2.0]], [-1, 1, 1])
+    >>> objective = Objective(as_criterion("gacv"), problem, Space.around(Hyperparameters()))
+    >>> point, state = objective.evaluate(objective.space.start)
+    >>> round(point.value, 3), round(point.score, 3)
+    (1.238, -1.238)
+    """
 
     criterion: Criterion
     problem: Problem

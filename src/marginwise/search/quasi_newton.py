@@ -78,6 +78,16 @@ class QuasiNewton(Search[NewtonState]):
         So many points are tried along one arc before the search forgets the curvature, or gives up.
     learnt : tuple of pairs
         What an earlier search near by has learnt of the curvature: the ``pairs_of`` its path.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> from marginwise.search import QuasiNewton
+    >>> data = load_benchmark("crabs")
+    >>> search = QuasiNewton(first_move=0.5)
+    >>> found = tune(data.X_train, data.y_train, "span", search=search, max_evaluations=5)
+    >>> len(found.trace)
+    5
     """
 
     name: ClassVar[str] = "quasi-newton"

@@ -46,6 +46,16 @@ class RandomWalk(Search[WalkState]):
         The walk ends when every step is below this.
     gain_tolerance, sweeps : float, int
         The walk ends when so many sweeps over all hyperparameters have raised the score by no more than this.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> from marginwise.search import RandomWalk
+    >>> data = load_benchmark("crabs")
+    >>> search = RandomWalk(first_step=0.5)
+    >>> found = tune(data.X_train, data.y_train, "span", search=search, random_state=0, max_evaluations=5)
+    >>> len(found.trace)
+    5
     """
 
     name: ClassVar[str] = "random-walk"

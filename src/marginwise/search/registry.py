@@ -18,7 +18,24 @@ SEARCHES: dict[str, type[Search[Any]]] = {
 
 
 def as_search(search: Search[Any] | str) -> Search[Any] | None:
-    """Return the search of this name with its default settings, the search itself, or None for "auto"."""
+    """Return the search of this name with its default settings, the search itself, or None for "auto".
+
+    Parameters
+    ----------
+    search : Search or str
+        The search, or its name: a key of ``SEARCHES``, or "auto".
+
+    Returns
+    -------
+    Search or None
+
+    Examples
+    --------
+    >>> list(SEARCHES)
+    ['quasi-newton', 'gradient-ascent', 'nelder-mead', 'random-walk']
+    >>> as_search("random-walk").first_step
+    0.3
+    """
     if isinstance(search, Search):
         return search
     name = choose("search", search, ["auto", *SEARCHES])

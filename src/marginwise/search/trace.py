@@ -28,6 +28,30 @@ class Record:
 
     ``errors`` holds held-out errors by name; they are measured where the search moved to, and missing
     elsewhere.
+
+    Attributes
+    ----------
+    index : int
+        Number of the evaluation.
+    hyperparameters : Model
+        Where it was made.
+    point : Point
+        What was found.
+    step : Step
+        What the search made of it.
+    seconds : float
+        Since the start of the search.
+    errors : dict of float
+        Held-out errors by name, where they were measured.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
+    >>> record = found.trace[-1]
+    >>> record.index, record.hyperparameters.names
+    (4, ('C', 'k0', 'koff', 'l'))
     """
 
     index: int
@@ -41,7 +65,22 @@ class Record:
 
 
 class Trace:
-    """All records of one search, in order. Iterate over them, or take columns with :meth:`to_arrays`."""
+    """All records of one search, in order. Iterate over them, or take columns with :meth:`to_arrays`.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the free hyperparameters.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
+    >>> table = found.trace.to_arrays()
+    >>> list(table)[:4], table["value"].shape
+    (['k0', 'koff', 'l', 'value'], (5,))
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names

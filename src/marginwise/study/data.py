@@ -26,7 +26,16 @@ TEST_FRACTION = 1 / 3
 
 
 class Source(Protocol):
-    """Says where a data set is from; it is sent to every worker, which loads the data by itself."""
+    """Says where a data set is from; it is sent to every worker, which loads the data by itself.
+
+    Examples
+    --------
+    ``docs/study.md`` has a study with data of one's own.
+
+    >>> from marginwise.study import BenchmarkSource
+    >>> BenchmarkSource("pima").load().name
+    'pima'
+    """
 
     def load(self) -> Benchmark:
         """Return the training and test set, the same each time: labels -1 and +1, inputs of like scale."""
@@ -37,7 +46,18 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class BenchmarkSource:
-    """One of the library's benchmark sets; as in the paper its split is the same in all trials."""
+    """One of the library's benchmark sets; as in the paper its split is the same in all trials.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`~marginwise.benchmark_names`.
+
+    Examples
+    --------
+    >>> BenchmarkSource("crabs").load().X_train.shape
+    (80, 5)
+    """
 
     name: str
 
@@ -64,6 +84,11 @@ class TableSource:
         Columns to leave out.
     test_fraction : float
         Part of the rows that is the test set.
+
+    Examples
+    --------
+    >>> TableSource("data/patients.csv", target="diabetic").name
+    'patients'
     """
 
     path: str
@@ -128,14 +153,48 @@ DESCRIBED: dict[str, Callable[..., Source]] = {kind.__name__: kind for kind in (
 
 
 def benchmarks(*names: str) -> dict[str, Source]:
-    """Return benchmark sets of the library by name; without names, all."""
+    """Return benchmark sets of the library by name; without names, all.
+
+    Parameters
+    ----------
+    *names : str
+        Some of :func:`~marginwise.benchmark_names`.
+
+    Returns
+    -------
+    dict of BenchmarkSource
+
+    Examples
+    --------
+    >>> benchmarks("crabs", "pima")
+    {'crabs': BenchmarkSource(name='crabs'), 'pima': BenchmarkSource(name='pima')}
+    """
     for name in names:
         choose("datasets", name, benchmark_names())
     return {name: BenchmarkSource(name) for name in names or benchmark_names()}
 
 
 def tables(*paths: str, target: str | None = None, **options: Any) -> dict[str, Source]:
-    """Return tables of users by the names of their files; options are those of :class:`TableSource`."""
+    """Return tables of users by the names of their files; options are those of :class:`TableSource`.
+
+    Parameters
+    ----------
+    *paths : str
+        Files for :func:`~marginwise.load_table`.
+    target : str, optional
+        The column to predict; by default the last.
+    **options
+        Those of :class:`TableSource`.
+
+    Returns
+    -------
+    dict of TableSource
+
+    Examples
+    --------
+    >>> list(tables("data/patients.csv", "data/flowers.csv", target="kind"))
+    ['patients', 'flowers']
+    """
     found: dict[str, Source] = {}
     for path in paths:
         source = TableSource(str(path), target, **options)

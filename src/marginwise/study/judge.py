@@ -29,7 +29,23 @@ TRACE_ROWS = 80
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Measures hyperparameters on the test set of a data set, with the SVM and the posterior of one slack."""
+    """Measures hyperparameters on the test set of a data set, with the SVM and the posterior of one slack.
+
+    Attributes
+    ----------
+    problem, test : Problem
+        The training and the test set.
+    slack : Slack
+        That of the SVM and of the posterior.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, load_benchmark
+    >>> from marginwise.likelihoods import LINEAR
+    >>> judge = Judge.of(load_benchmark("crabs"), LINEAR)
+    >>> round(judge.svm_error(Hyperparameters(k0=10, length_scales=3.0)), 2)
+    0.03
+    """
 
     problem: Problem
     test: Problem

@@ -19,7 +19,20 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, order=True)
 class Trial:
-    """One run of a method on a data set."""
+    """One run of a method on a data set.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Their names.
+    number : int
+        Which of the trials of this method on this data set.
+
+    Examples
+    --------
+    >>> Trial("crabs", "gacv-walk", 0).name, Trial("crabs", "gacv-walk", 0).seed
+    ('study/crabs/gacv-walk/0', 2190273223)
+    """
 
     dataset: str
     method: str
@@ -48,6 +61,11 @@ class Effort:
         Most evaluations of the criterion by one search.
     optima : int
         Number of local optima in an ensemble.
+
+    Examples
+    --------
+    >>> Effort(train_rows=40, newton_evaluations=10).walk_evaluations
+    20000
     """
 
     train_rows: int | None = None
@@ -59,7 +77,16 @@ class Effort:
 
 
 class Method(Protocol):
-    """Runs trials; its attributes are its settings, and all that it does follows from these and from its arguments."""
+    """Runs trials; its attributes are its settings, and all that it does follows from these and from its arguments.
+
+    Examples
+    --------
+    ``docs/study.md`` writes one.
+
+    >>> from marginwise.study import Newton
+    >>> Newton("ep-loo").criterion
+    'ep-loo'
+    """
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Run one trial on one data set."""

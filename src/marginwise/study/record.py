@@ -73,6 +73,11 @@ class Outcome:
         Other numbers, for which a column is not worth while.
     trace : dict or None
         The path of the search by columns. :meth:`Store.rows` leaves it out; :meth:`Store.trace` reads it.
+
+    Examples
+    --------
+    >>> Outcome(message="predicted", test_error=0.05).test_error
+    0.05
     """
 
     message: str = ""
@@ -111,6 +116,12 @@ class TrialRow(Outcome):
         Time it took.
     fingerprint : str
         Digest of all settings that the row depends on.
+
+    Examples
+    --------
+    >>> row = TrialRow(dataset="crabs", method="mine", number=0, seed=1, status="done", test_error=0.05)
+    >>> row.trial.name
+    'study/crabs/mine/0'
     """
 
     dataset: str

@@ -45,6 +45,11 @@ class RunSummary:
     interrupted : bool
         Whether Ctrl-C ended it.
     seconds : float
+
+    Examples
+    --------
+    >>> RunSummary(total=4, done=3, run=3, failed=(), interrupted=True, seconds=1.0).complete
+    False
     """
 
     total: int
@@ -88,6 +93,20 @@ def run_study(
         Whether to show progress; by default on terminals.
     redo : bool
         Whether to replace rows that were damaged or made with other settings, which otherwise is an error.
+
+    Returns
+    -------
+    RunSummary
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from marginwise.study import Effort, Newton, Plan, benchmarks, open_store, run_study
+    >>> methods = {"le2": Newton("laplace-evidence", "quadratic", isotropic=True)}
+    >>> plan = Plan("mine", benchmarks("crabs"), methods, effort=Effort(newton_evaluations=2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run_study(plan, f"sqlite:///{folder}/mine.sqlite", n_jobs=1).complete
+    True
     """
     with closing(open_store(store)) if isinstance(store, str) else nullcontext(store) as opened:
         run = _Run(plan, opened)

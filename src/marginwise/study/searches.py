@@ -30,6 +30,22 @@ class Walk:
     """The greedy random walk of section ztmc from the paper's fixed start, its steps drawn anew in each trial.
 
     ``companion`` is another criterion that is looked at along the path, as in figure (twonorm_lz).
+
+    Parameters
+    ----------
+    criterion : Criterion or str
+        What to optimise.
+    slack : str, optional
+        "linear" or "quadratic".
+    companion : str, optional
+        Another criterion that is looked at along the path.
+    search : RandomWalk
+        The walk, with its settings.
+
+    Examples
+    --------
+    >>> Walk("gacv", "linear").search.sweeps
+    20
     """
 
     criterion: Criterion | str
@@ -57,6 +73,26 @@ class Newton:
     """Quasi-Newton ascent on a criterion: trial 0 from the paper's fixed start, the others from random ones.
 
     With a ``prior``, trial 0 begins at its mean.
+
+    Parameters
+    ----------
+    criterion : Criterion or str
+        What to optimise.
+    slack : str, optional
+        "linear" or "quadratic".
+    isotropic : bool, default=False
+        Whether one length scale serves all inputs.
+    prior : Prior, optional
+        Its logarithm, divided by n, is added to the criterion.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark
+    >>> from marginwise.study import Effort, Trial
+    >>> method = Newton("laplace-evidence", "quadratic", isotropic=True)
+    >>> outcome = method.run(load_benchmark("crabs"), Trial("crabs", "le2", 0), Effort(newton_evaluations=3))
+    >>> outcome.evaluations, round(outcome.test_error, 2)
+    (3, 0.05)
     """
 
     criterion: Criterion | str
@@ -81,7 +117,22 @@ class Newton:
 
 
 def search_on(criterion: Criterion | str) -> Walk | Newton:
-    """Return how a criterion is searched that is not in the paper: by quasi-Newton if it is smooth, else by walks."""
+    """Return how a criterion is searched that is not in the paper: by quasi-Newton if it is smooth, else by walks.
+
+    Parameters
+    ----------
+    criterion : Criterion or str
+        What to optimise.
+
+    Returns
+    -------
+    Newton or Walk
+
+    Examples
+    --------
+    >>> type(search_on("ep-loo")).__name__, type(search_on("gacv")).__name__
+    ('Newton', 'Walk')
+    """
     return Newton(criterion) if as_criterion(criterion).smooth else Walk(criterion)
 
 

@@ -39,6 +39,17 @@ def open_store(url: str, *, create: bool = True, read_only: bool = False) -> Sto
         Whether a file that does not exist is made; otherwise that is an error.
     read_only : bool
         Whether to open it for reading only; a file that can't be written always is.
+
+    Returns
+    -------
+    Store
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/mine.sqlite") as store:
+    ...     store.rows()
+    []
     """
     path = _path(url)
     if path.is_dir() or not path.parent.is_dir():
@@ -50,7 +61,26 @@ def open_store(url: str, *, create: bool = True, read_only: bool = False) -> Sto
 
 
 class Store:
-    """Rows, traces and claims in one SQLite file; open it with :func:`open_store`. Threads may share it."""
+    """Rows, traces and claims in one SQLite file; open it with :func:`open_store`. Threads may share it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    read_only : bool, default=False
+        Whether to open it for reading only.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from marginwise.study import Effort, Newton, Plan, benchmarks, open_store, run_study
+    >>> methods = {"le2": Newton("laplace-evidence", "quadratic", isotropic=True)}
+    >>> plan = Plan("mine", benchmarks("crabs"), methods, effort=Effort(newton_evaluations=2))
+    >>> with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/mine.sqlite") as store:
+    ...     _ = run_study(plan, store, n_jobs=1)
+    ...     [(row.dataset, row.method, row.status) for row in store.rows()]
+    [('crabs', 'le2', 'done')]
+    """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path, self.read_only = path, read_only

@@ -83,7 +83,32 @@ def solve_gram(
     sample_weight: npt.ArrayLike | None = None,
     start: Solution | None = None,
 ) -> Solution:
-    """Train the SVM of a given symmetric, positive semidefinite Gram matrix; see :func:`solve`."""
+    """Train the SVM of a given symmetric, positive semidefinite Gram matrix; see :func:`solve`.
+
+    Parameters
+    ----------
+    gram : array-like of shape (n, n)
+        K, symmetric and positive semidefinite; an offset is part of it.
+    y : array-like of shape (n,)
+        Labels -1 or +1.
+    C : float, default=1.0
+        Slack penalty.
+    slack : {"linear", "quadratic"} or Slack, default="linear"
+        Penalty for margins below 1.
+    sample_weight : array-like of shape (n,), optional
+        Positive weights; weight 2 is the same as the row given twice.
+    start : Solution, optional
+        The solution of a problem near by, to start from.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> solve_gram([[1.0, 0.2], [0.2, 1.0]], [1, -1]).alpha.round(3).tolist()
+    [1.0, 1.0]
+    """
     K = check_gram(gram)
     n = len(K)
     penalties = positive("C", C) * check_weights(sample_weight, n)

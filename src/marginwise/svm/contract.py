@@ -35,6 +35,13 @@ class Solution:
         Whether the asked-for accuracy was reached.
     iterations : int
         Passes over the data, of whichever kind the solver makes.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, solve
+    >>> solution = solve([[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2))
+    >>> solution.support.tolist(), solution.duality_gap < 1e-12
+    ([0, 1, 2], True)
     """
 
     alpha: Array

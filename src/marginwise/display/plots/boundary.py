@@ -45,6 +45,15 @@ class BoundaryDisplay:
     ----------
     ax_, figure_ : Axes, Figure
         Where it was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.plots import BoundaryDisplay
+    >>> axis = np.linspace(0.0, 1.0, 3)
+    >>> probability = np.tile([[0.9, 0.1]], (9, 1)).reshape(3, 3, 2)
+    >>> BoundaryDisplay((axis, axis), probability, np.array(["a", "b"]), ("age", "height")).names
+    ('age', 'height')
     """
 
     ax_: Axes

@@ -34,6 +34,15 @@ class LineDisplay:
         By how much each criterion gets worse between the ends.
     ax_, figure_ : Axes, Figure
         Where it was drawn.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, scan_line
+    >>> from marginwise.plots import LineDisplay
+    >>> ends = Hyperparameters(C=1), Hyperparameters(C=10)
+    >>> line = scan_line("gacv", [[0.0], [1.0], [2.0]], [-1, 1, 1], *ends, n_points=3)
+    >>> list(LineDisplay(line).barriers)
+    ['gacv']
     """
 
     ax_: Axes

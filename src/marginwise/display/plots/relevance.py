@@ -36,6 +36,13 @@ class RelevanceDisplay:
         Weighted mean and standard deviation over the models.
     ax_, figure_ : Axes, Figure
         Where it was drawn.
+
+    Examples
+    --------
+    >>> from marginwise.plots import RelevanceDisplay
+    >>> display = RelevanceDisplay([[0.7, 0.3], [0.5, 0.5]], weights=[0.5, 0.5], names=["age", "height"])
+    >>> display.importances.round(2).tolist(), display.spread.round(2).tolist()
+    ([0.6, 0.4], [0.1, 0.1])
     """
 
     ax_: Axes

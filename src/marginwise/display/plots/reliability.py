@@ -45,6 +45,13 @@ class ReliabilityDisplay:
         Expected calibration error: the mean over the examples of ``|observed - predicted|`` in their bin.
     axes_, figure_ : list of Axes, Figure
         Where it was drawn: diagram, counts.
+
+    Examples
+    --------
+    >>> from marginwise.plots import ReliabilityDisplay
+    >>> display = ReliabilityDisplay([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], n_bins=2)
+    >>> display.predicted.round(2).tolist(), round(display.calibration_error, 2)
+    ([0.15, 0.85], 0.15)
     """
 
     axes_: list[Axes]

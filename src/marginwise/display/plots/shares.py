@@ -26,6 +26,12 @@ class TermSharesDisplay:
     ----------
     ax_, figure_
         The axes and the figure that it was drawn into.
+
+    Examples
+    --------
+    >>> from marginwise.plots import TermSharesDisplay
+    >>> TermSharesDisplay({"straight": 0.8, "smooth": 0.2}).shares
+    {'straight': 0.8, 'smooth': 0.2}
     """
 
     ax_: Axes

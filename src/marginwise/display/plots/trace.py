@@ -49,6 +49,15 @@ class TraceDisplay:
         The columns of the trace, see ``Trace.to_arrays``.
     axes_, figure_ : list of Axes, Figure
         Where it was drawn: criterion, hyperparameters, errors if there are any.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> from marginwise.plots import TraceDisplay
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
+    >>> TraceDisplay(found.trace, "span").table["value"].shape
+    (5,)
     """
 
     axes_: list[Axes]

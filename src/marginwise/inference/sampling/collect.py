@@ -43,6 +43,14 @@ class Precision:
         Number of leapfrog steps after which it stops at the latest, where trajectories take very many of them.
     rung_steps : int
         Steps on each rung of the ladder to the evidence's value; four times as many halve its standard error.
+
+    Examples
+    --------
+    >>> from marginwise import Hyperparameters, posterior
+    >>> data = [[0.0], [1.0], [2.0]], [-1, 1, 1], Hyperparameters(C=2)
+    >>> result = posterior(*data, method="sample", precision=Precision(tolerance=1e-2), seed=1)
+    >>> bool((result.gradient_se <= 1e-2).all())
+    True
     """
 
     tolerance: float | Array | None = None

@@ -73,6 +73,23 @@ def compare_means(trials: Trials) -> list[Comparison]:
 
     The standard error of the difference of two means is √(s²/n + s'²/n'), s and s' being the standard deviations
     over n of our trials and n' of theirs.
+
+    Parameters
+    ----------
+    trials : Trials
+        The rows of a store.
+
+    Returns
+    -------
+    list of Comparison
+        With ``dataset``, ``column``, ``published``, ``value``, ``difference`` and ``in_standard_errors``.
+
+    Examples
+    --------
+    >>> from marginwise.study.report import Trials
+    >>> cells = compare_means(Trials([]))
+    >>> len(cells), cells[0].dataset, cells[0].published, cells[0].value
+    (30, 'crabs', 10.7, None)
     """
     cells = []
     for dataset in all_datasets(trials):

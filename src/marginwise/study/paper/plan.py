@@ -13,12 +13,33 @@ PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {("crabs", "evidence-ascent"):
 
 
 def paper_plan() -> Plan:
-    """Return everything at the paper's counts: its methods, the previous work in its tables, and ours."""
+    """Return everything at the paper's counts: its methods, the previous work in its tables, and ours.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> plan = paper_plan()
+    >>> plan.count("crabs", "evidence-ascent"), plan.count("pima", "evidence-ascent")
+    (25, 10)
+    """
     return Plan("paper", benchmarks(), methods(), PAPER_TRIALS, PAPER_EXCEPTIONS)
 
 
 def quick_plan() -> Plan:
-    """Return a miniature of the same: all data sets and methods, fewer trials, rows and evaluations."""
+    """Return a miniature of the same: all data sets and methods, fewer trials, rows and evaluations.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> quick_plan().effort.train_rows
+    60
+    """
     effort = Effort(
         train_rows=60,
         test_rows=500,

@@ -32,6 +32,21 @@ def write_paper_report(
         Number of pairs of local optima, for each criterion and data set, between which the criterion is evaluated.
     formats : sequence of str
         How figures are written beside the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
+
+    Returns
+    -------
+    Path
+        That of the page.
+
+    Examples
+    --------
+    ``docs/study.md`` runs a study and reports it; here is the report of one that has not begun.
+
+    >>> import tempfile
+    >>> from marginwise.study import open_store
+    >>> with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/paper.sqlite") as store:
+    ...     write_paper_report(store, f"{folder}/report", formats=()).name
+    'index.html'
     """
     directory = Path(directory)
     findings = gather(store, pairs=pairs)

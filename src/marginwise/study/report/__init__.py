@@ -13,7 +13,7 @@ from marginwise.study.report.figures import Methods
 from marginwise.study.report.summary import Trials
 from marginwise.study.store import Store
 
-__all__ = ["Trials", "closing_sections", "write_report"]
+__all__ = ["Trials", "write_report"]
 
 
 def write_report(
@@ -30,6 +30,22 @@ def write_report(
         What stands above it.
     formats : sequence of str
         How figures are written beside the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
+
+    Returns
+    -------
+    Path
+        That of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from marginwise.study import Effort, Newton, Plan, benchmarks, open_store, run_study
+    >>> methods = {"le2": Newton("laplace-evidence", "quadratic", isotropic=True)}
+    >>> plan = Plan("mine", benchmarks("crabs"), methods, effort=Effort(newton_evaluations=2))
+    >>> with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/mine.sqlite") as store:
+    ...     _ = run_study(plan, store, n_jobs=1)
+    ...     write_report(store, f"{folder}/report", formats=()).name
+    'index.html'
     """
     directory, data, trials = Path(directory), StudyData(store), Trials(store.rows())
     sizes = {row.dataset: size for row in trials.rows if (size := data.sizes(row)) is not None}

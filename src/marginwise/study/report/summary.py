@@ -55,7 +55,20 @@ class Sample:
 
 
 class Trials:
-    """The rows of a study, by data set and method."""
+    """The rows of a study, by data set and method.
+
+    Parameters
+    ----------
+    rows : sequence of TrialRow
+        Those of a store.
+
+    Examples
+    --------
+    >>> from marginwise.study import TrialRow
+    >>> rows = [TrialRow(dataset="crabs", method="mine", number=k, seed=k, status="done") for k in range(2)]
+    >>> Trials(rows).datasets, Trials(rows).methods
+    (('crabs',), ('mine',))
+    """
 
     def __init__(self, rows: Iterable[TrialRow]) -> None:
         self.rows = tuple(rows)

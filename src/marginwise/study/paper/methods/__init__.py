@@ -42,5 +42,20 @@ PAPER_TRIALS: Mapping[str, int] = {name: trials for name, (_, trials) in _STUDY.
 
 
 def methods(*names: str) -> dict[str, Method]:
-    """Return methods of the paper's study by name; without names, all."""
+    """Return methods of the paper's study by name; without names, all.
+
+    Parameters
+    ----------
+    *names : str
+        Some of the keys of ``METHODS``.
+
+    Returns
+    -------
+    dict of Method
+
+    Examples
+    --------
+    >>> list(methods("gacv-walk", "tuned-svc"))
+    ['gacv-walk', 'tuned-svc']
+    """
     return {choose("methods", name, METHODS): METHODS[name] for name in names or METHODS}

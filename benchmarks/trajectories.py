@@ -3,9 +3,9 @@
     python benchmarks/trajectories.py [--dataset crabs] [--steps 4000]
 
 "Scaling the trajectory length in the HMC runs proportionally to 1/C for large C could avoid" gradients that are
-calculated as zero (Gold & Sollich 2003, section "Noise in evidence gradients"), because draws with V(θ) = 0 tell nothing
-about the kernel. For several C the table has the share of draws that violate some margin, the number of effective draws
-of ∂E/∂ln k0 and its estimate, beside that of the guided sampler. Set OPENBLAS_NUM_THREADS=1.
+calculated as zero (Gold & Sollich 2003, section "Noise in evidence gradients"), because draws with V(θ) = 0 tell
+nothing about the kernel. For several C the table has the share of draws that violate some margin, the number of
+effective draws of ∂E/∂ln k0 and its estimate, beside that of the guided sampler. Set OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations

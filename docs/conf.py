@@ -25,6 +25,7 @@ copyright = author
 version = release = marginwise.__version__
 
 extensions = [
+    "examples_gallery",
     "mathml",
     "myst_parser",
     "numpydoc",
@@ -56,7 +57,10 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "examples",
     "filename_pattern": r"/plot_",
-    "reset_modules_order": "both",
+    "within_subsection_order": "examples_gallery.ReadingOrder",
+    "reset_modules": ("matplotlib", "examples_gallery.use_our_style"),
+    "reset_modules_order": "before",
+    "image_srcset": ["2x"],
     "matplotlib_animations": False,
     "show_memory": False,
     "write_computation_times": False,

@@ -105,3 +105,27 @@ def in_browser(page: Path, *, script: str = "", width: int = 1000, screenshot: P
         command = [CHROMIUM, *_OPTIONS, f"--user-data-dir={home}/profile", f"--window-size={width},900", *action]
         done = subprocess.run([*command, shown.as_uri()], capture_output=True, text=True, timeout=120, check=True)
     return done.stdout
+
+
+#: Tells the frame around it what is not to be seen without scrolling sideways, and which figures are shown.
+_EDGE = """
+const found = [];
+for (const box of document.querySelectorAll(".scroll"))
+  if (box.scrollWidth > box.clientWidth + 1) found.push(box.getAttribute("aria-label"));
+for (const one of document.querySelectorAll("main *:not(svg *)"))
+  if (one.getBoundingClientRect().right > innerWidth) found.push(one.tagName + " " + one.textContent.slice(0, 40));
+parent.postMessage(found.join("; ") || "nothing", "*");
+"""
+
+
+def beyond_the_edge(page: Path, width: int = 390) -> str:
+    """Return what of a page lies beyond the edge of a screen of this width; Chromium's own windows are wider."""
+    with tempfile.TemporaryDirectory() as folder:
+        inner, outer = Path(folder) / "inner.html", Path(folder) / "outer.html"
+        html = page.read_text(encoding="utf-8")
+        inner.write_text(html.replace("</body>", f"<script>{_EDGE}</script></body>"), encoding="utf-8")
+        listen = "onmessage = event => document.body.setAttribute('data-found', event.data)"
+        frame = f'<iframe src="inner.html" style="width:{width}px;height:2000px;border:0"></iframe>'
+        outer.write_text(f"<!DOCTYPE html><body><script>{listen}</script>{frame}</body>", encoding="utf-8")
+        shown = in_browser(outer)
+    return next(attributes["data-found"] for tag, attributes, _ in read(shown).elements if tag == "body")

@@ -159,6 +159,7 @@ class Score:
 
     ``gap`` is its log-loss minus the best one's. Each ``…_deviation`` is a standard error over the rows; that of the
     gap is of differences row by row, in which what makes a row hard for all cancels. ``seconds`` are those of one fit.
+    ``split_errors`` and ``split_log_losses`` are the means on each split.
     """
 
     method: str
@@ -170,6 +171,8 @@ class Score:
     gap: float
     gap_deviation: float
     seconds: float
+    split_errors: tuple[float, ...] = ()
+    split_log_losses: tuple[float, ...] = ()
     failure: str = ""
 
 
@@ -218,6 +221,8 @@ def _score(method: str, parts: Sequence[SplitScore], gap: Array) -> Score:
         float(gap.mean()),
         _deviation(gap),
         float(np.mean([part.seconds for part in parts])),
+        tuple(float(part.wrong.mean()) for part in parts),
+        tuple(float(part.log_loss.mean()) for part in parts),
     )
 
 

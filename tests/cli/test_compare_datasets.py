@@ -10,6 +10,9 @@ import pytest
 
 from cli_tables import patients, write_csv
 from marginwise import benchmark_names, load_benchmark, load_table
+from marginwise.cli.compare_chart import ComparisonChart
+from marginwise.comparison import Score
+from page_checks import CHROMIUM, beyond_the_edge, check_page
 
 QUICK = ["--criteria", "laplace-evidence", "--peers", "boosting"]
 
@@ -28,6 +31,29 @@ def test_table_on_the_terminal_and_page(run, table: Path, tmp_path: Path) -> Non
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "TunedSVC laplace-evidence" in page
     assert "calibration error" in page
+    check_page(page)
+    assert page.count("<figure") == 1
+    if CHROMIUM is not None:
+        assert beyond_the_edge(tmp_path / "r.html") == "nothing"
+
+
+def test_the_chart_shows_what_the_table_says() -> None:
+    scores = [Score("best", 0.1, 0.02, 0.3, 0.05, 0.01, 0.0, 0.0, 1.0, (0.0, 0.2), (0.2, 0.4))]
+    scores += [Score("$x$", 0.2, 0.03, 0.5, 0.06, 0.01, 0.2, 0.1, 1.0, (0.1, 0.3), (0.4, 0.6))]
+    chart = ComparisonChart(scores)
+    for axes, mean, deviation, factor in zip(
+        chart.figure.axes, ("error", "log_loss"), ("error_deviation", "log_loss_deviation"), (100, 1), strict=True
+    ):
+        lines = [line.get_xdata() for line in axes.lines]
+        for score, (bar, folds, dot) in zip(scores, (lines[:3], lines[3:]), strict=True):
+            value, spread = factor * getattr(score, mean), factor * getattr(score, deviation)
+            np.testing.assert_allclose(bar, [value - 2 * spread, value + 2 * spread])
+            np.testing.assert_allclose(dot, [value])
+            np.testing.assert_allclose(
+                folds, factor * np.array(getattr(score, f"split_{mean}{'s' if factor > 1 else 'es'}"))
+            )
+    assert [text.get_text() for text in chart.figure.axes[0].get_yticklabels()] == ["best", r"\$x\$"]
+    assert "best has the smallest log-loss, 0.300" in chart.alt
 
 
 def test_json_does_not_depend_on_the_number_of_processes(run, table: Path) -> None:
@@ -43,6 +69,9 @@ def test_json_does_not_depend_on_the_number_of_processes(run, table: Path) -> No
     assert results[0]["test_rows"] == 10
     losses = [method["log_loss"] for method in results[0]["methods"]]
     assert losses == sorted(losses)
+    for method in results[0]["methods"]:  # one split, the whole of what is held out
+        assert method["split_errors"] == [method["error"]]
+        assert method["split_log_losses"] == [method["log_loss"]]
 
 
 def test_a_classifier_that_fails_is_named_and_the_others_go_on(run, tmp_path: Path) -> None:

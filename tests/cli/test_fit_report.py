@@ -46,8 +46,9 @@ def made_up(n_classes: int, n: int = 400, strength: float = 2.0) -> HeldOutRows:
     codes = np.r_[np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]
     odds = rng.normal(size=(n, n_classes))
     odds[np.arange(n), codes] += strength
-    odds = np.exp(odds)
-    return HeldOutRows(odds / odds.sum(axis=1, keepdims=True), codes, rng.integers(1, 4, n).astype(float))
+    odds, copies = np.exp(odds), rng.integers(1, 4, n)
+    examples = rng.permutation(np.repeat(np.arange(n), copies))
+    return HeldOutRows(odds / odds.sum(axis=1, keepdims=True), codes, copies.astype(float), examples)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 15])
@@ -68,7 +69,7 @@ def test_scores_are_those_of_scikit_learn(n_classes: int) -> None:
 
 
 def test_a_class_that_is_never_predicted_has_no_precision() -> None:
-    rows = HeldOutRows(np.array([[0.6, 0.3, 0.1]] * 3), np.arange(3), np.ones(3))
+    rows = HeldOutRows(np.array([[0.6, 0.3, 0.1]] * 3), np.arange(3), np.ones(3), np.arange(3))
     assert [scores.precision for scores in rows.scores] == [pytest.approx(1 / 3), None, None]
     assert [scores.f1 for scores in rows.scores] == [0.5, 0.0, 0.0]
 
@@ -80,10 +81,11 @@ def test_confusion_is_a_picture_where_classes_are_many(n_classes: int, table: bo
     with mpl.rc_context(figure_style()):
         add_predictions(page, made_up(n_classes), labels)
     html = page.html()
-    assert ("Confusion: numbers of examples" in html) == table
+    assert ("Right and wrong predictions: numbers of rows" in html) == table
     assert ("The commonest mistakes, 15 of" in html) != table
     assert html.count("<figure") == (2 if table else 3)
-    for words in ("Recall: of the rows of this class", f"kind {n_classes - 1}</th>", "ROC curve"):
+    explained = "Sensitivity: of the rows that are kind 1" if n_classes == 2 else "Recall: of the rows of this class"
+    for words in (explained, f"kind {n_classes - 1}</th>", "ROC curve"):
         assert words in html
 
 
@@ -106,7 +108,7 @@ def test_curves_of_many_classes_name_the_lowest(n_classes: int, curves: int, nam
     with mpl.rc_context(figure_style()):
         axes = page_figure(4.0).subplots()
         draw_curves(axes, rows, [f"kind {k}" for k in range(n_classes)])
-    assert len(axes.lines) == 1 + curves
+    assert len(axes.lines) == 1 + curves + (n_classes == 2)  # and the diagonal; of two classes a dot
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     areas = [scores.auc for scores in rows.scores]
     first = 1 if n_classes == 2 else int(np.argmin(areas))
@@ -140,6 +142,8 @@ def test_terminals_see_the_hardest_classes(n_classes: int) -> None:
         relevances={"a": 1.0},
         influences={"a": 0.2},
         by_class={label: s._asdict() for label, s in scores.items()},
+        suspicious_labels=[],
+        uncertain_rows=[],
         members=[],
         warnings=[],
         seconds=1.0,
@@ -147,6 +151,9 @@ def test_terminals_see_the_hardest_classes(n_classes: int) -> None:
     text = summary.to_text()
     if n_classes == 2:
         assert "recall" not in text
+        shares = f"{rows.scores[1].recall:.1%}", f"{rows.scores[0].recall:.1%}"
+        sensitivity, specificity = (share.replace("%", " %") for share in shares)
+        assert f"sensitivity {sensitivity} (rows of kind 1 found), specificity {specificity} (rows of kind 0" in text
         return
     lines = text.split("classes, the hardest first")[1].split("\n\n")[0].splitlines()[1:]
     assert lines[0].split() == ["class", "rows", "recall", "precision", "F1", "AUC"]

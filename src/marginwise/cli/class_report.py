@@ -11,6 +11,7 @@ from marginwise._arrays import Array
 from marginwise.cli.figures import literal, page_figure
 from marginwise.cli.held_out import HeldOutRows
 from marginwise.cli.text import percent
+from marginwise.cli.two_classes import add_operating_points
 from marginwise.display import MUTED, SERIES, Cell, Page
 
 #: Classes up to which the confusion is a table; beyond, it is a picture and a list of the commonest mistakes.
@@ -30,15 +31,17 @@ def add_predictions(page: Page, held_out: HeldOutRows, labels: list[str]) -> Non
     """Add the section to a page."""
     page.heading("How far to trust it")
     page.text(
-        "Each example of the table was predicted by models that had not seen it. Where the dots are on the diagonal, "
-        "what was given the probability p happened with frequency p; bars are two standard errors."
+        "Each row of the table was predicted by models that had not seen it, as if it were new. What follows compares "
+        "these predictions with the truth."
     )
     display = held_out.reliability(f"class {literal(labels[1])}")
     figure = page_figure(4.4)
     display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)))
     page.figure(
         figure,
-        "Reliability of the probabilities.",
+        "Can the probabilities be taken at their word? Of the rows that were given a probability of, say, 70 %, "
+        "about 70 % should be so. Dots on the dashed line mean that they were; the bars show how far dots stray "
+        "by chance (two standard errors). Below: how many rows had such a probability.",
         f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
     )
     if len(labels) <= _MOST_IN_TABLE:
@@ -46,7 +49,10 @@ def add_predictions(page: Page, held_out: HeldOutRows, labels: list[str]) -> Non
     else:
         _add_confusion_picture(page, held_out.confusion, labels)
         _add_mistakes(page, held_out, labels)
-    _add_scores(page, held_out, labels)
+    if len(labels) == 2:
+        add_operating_points(page, held_out, labels)
+    else:
+        _add_scores(page, held_out, labels)
     _add_curves(page, held_out, labels)
 
 
@@ -54,7 +60,7 @@ def _add_confusion_table(page: Page, counts: Array, labels: list[str]) -> None:
     page.table(
         ["true class", *(f"predicted {label}" for label in labels), "error"],
         [[label, *_confusion(row, k)] for k, (label, row) in enumerate(zip(labels, counts, strict=True))],
-        caption="Confusion: numbers of examples",
+        caption="Right and wrong predictions: numbers of rows",
     )
 
 
@@ -157,12 +163,15 @@ def _add_curves(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
     lowest = int(np.argmin(areas))
     if len(labels) == 2:
         caption = f"ROC curve of {labels[1]}: how many of its rows are found, and how many others are taken for it, "
+        caption += "as the threshold is lowered from 1 to 0. The dot is where predictions are made. The area under the "
+        caption += f"curve, {areas[1]:.3f}, is how often a row of {labels[1]} has a higher probability than one of "
+        caption += f"{labels[0]}: 1 is perfect, 0.5 (the dashed line) a coin."
         alternative = f"ROC curve with area {areas[1]:.3f}."
     else:
         caption = "ROC curves of each class against all others: how many of its rows are found, and how many others "
-        caption += "are taken for it, "
+        caption += "are taken for it, as the threshold is lowered from 1 to 0."
         alternative = f"ROC curves; the lowest area is that of {labels[lowest]}, {areas[lowest]:.3f}."
-    page.figure(figure, f"{caption}as fewer or more of the probabilities are believed.", alternative)
+    page.figure(figure, caption, alternative)
 
 
 def draw_curves(axes: Any, held_out: HeldOutRows, labels: Sequence[str]) -> None:
@@ -176,6 +185,9 @@ def draw_curves(axes: Any, held_out: HeldOutRows, labels: Sequence[str]) -> None
         if place < coloured:
             own = {"color": SERIES[place], "label": f"{literal(labels[k])}, {areas[k]:.3f}"}
         axes.plot(*held_out.roc(k), **own)
+    if len(labels) == 2:
+        spared, found = (scores.recall for scores in held_out.scores)
+        axes.plot(1 - spared, found, "o", color=SERIES[0])
     axes.set(xlabel="share of the others taken for it", ylabel="share of the class found", xlim=(-0.01, 1.01))
     axes.set(ylim=(-0.01, 1.02), aspect="equal")
     handles, names = axes.get_legend_handles_labels()

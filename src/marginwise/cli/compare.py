@@ -7,13 +7,14 @@ import json
 import math
 import sys
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import aligned, listed, numbered, percent, tell, warn
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, MarginwiseError
 
 _CRITERIA = "auto,ep-evidence,laplace-evidence,span"
 _PEERS = "grid-svc,logistic,forest,boosting"
@@ -101,6 +102,7 @@ _HEADER = ["", "error", "log-loss", "behind the best", "calibration error", "sec
 _NOTE = (
     "± one standard error over the test rows; behind the best: difference in log-loss, row by row; seconds: of one fit."
 )
+_CALIBRATION = "Calibration error: how far the confidence in a prediction and the share of right ones are apart."
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -111,6 +113,8 @@ def _check(arguments: argparse.Namespace) -> None:
     if not [*arguments.criteria, *arguments.peers]:
         raise InvalidInputError("--criteria and --peers", "", "at least one name between them")
     if arguments.report is not None:
+        if find_spec("matplotlib") is None:
+            raise MarginwiseError("the report needs matplotlib (pip install 'marginwise[plots]'); do without --report")
         check_output("--report", Path(arguments.report), force=arguments.force, inputs=[arguments.table])
 
 
@@ -128,9 +132,17 @@ def _row(score: Any) -> list[str]:
 
 
 def _page(title: str, how: str, scores: list[Any]) -> Any:
+    from marginwise.cli.compare_chart import ComparisonChart
     from marginwise.display import Cell, Page
 
     page = Page("Classifiers side by side", f"{title}; {how}.")
+    page.text(
+        "Each classifier was trained on a part of the rows and predicted the others, which it had not seen. The "
+        "one with the smallest log-loss is on top: its probabilities can be trusted most."
+    )
+    finished = [s for s in scores if not s.failure]
+    if finished:
+        ComparisonChart(finished).add_to(page)
     keys = ("error", "log_loss", "gap", "calibration_error", "seconds")
     rows = [
         [
@@ -139,7 +151,7 @@ def _page(title: str, how: str, scores: list[Any]) -> Any:
         ]
         for s in scores
     ]
-    page.table(["classifier", *_HEADER[1:]], rows, note=_NOTE)
+    page.table(["classifier", *_HEADER[1:]], rows, caption="The same in numbers", note=f"{_NOTE} {_CALIBRATION}")
     page.notes(f"{s.method} failed: {s.failure}" for s in scores if s.failure)
     return page
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 from marginwise.cli.class_report import add_predictions
+from marginwise.cli.doubts import add_doubts
 from marginwise.cli.figures import literal, page_figure
 from marginwise.cli.held_out import HeldOutRows
 from marginwise.cli.summary import FitSummary, ranked
@@ -28,9 +30,12 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
     page.facts(
         [
             (percent(summary.loo_error), f"error expected on new data, ± {100 * summary.error_deviation:.1f}"),
-            (f"{summary.loo_log_loss:.3f}", "log-loss expected on new data"),
             (percent(commonest), "error if the commonest class is always predicted"),
-            (f"{summary.seconds:.1f} s", "to tune and train"),
+            (
+                f"{summary.loo_log_loss:.3f}",
+                f"log-loss expected on new data ({_entropy(summary):.3f} without any input)",
+            ),
+            *_area(summary),
         ]
     )
     page.notes(summary.warnings)
@@ -40,37 +45,56 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_shape(page, model, summary)
         _add_inputs(page, model, summary)
-        add_predictions(page, HeldOutRows.of(model, table.X, table.y), list(summary.classes))
+        held_out, labels = HeldOutRows.of(model, table.X, table.y), list(summary.classes)
+        add_predictions(page, held_out, labels)
+        add_doubts(page, held_out, labels)
         _add_search(page, model, summary)
     page.text(
-        f"Made by marginwise {version('marginwise')} with criterion {summary.criterion}, {summary.slack} slack and "
-        f"seed {summary.seed}."
+        f"Made in {summary.seconds:.1f} s by marginwise {version('marginwise')} with criterion "
+        f"{summary.criterion}, {summary.slack} slack and seed {summary.seed}."
     )
     return page
+
+
+def _entropy(summary: FitSummary) -> float:
+    """Return the log-loss of the classes' shares."""
+    return -sum(n / summary.rows * math.log(n / summary.rows) for n in summary.classes.values())
+
+
+def _area(summary: FitSummary) -> list[tuple[str, str]]:
+    """Return the area under the ROC curve of two classes as a fact."""
+    if len(summary.classes) != 2:
+        return []
+    return [(f"{list(summary.by_class.values())[1]['auc']:.3f}", "area under the ROC curve (1 is perfect, 0.5 a coin)")]
 
 
 def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("What the decision looks like")
     page.text(
-        f"{summary.shape[0].upper()}{summary.shape[1:]}. These are the shares of the kernel's terms in the variance of "
-        "the latent function. Beyond the training rows a straight part goes on for ever, and probabilities with it; "
-        "smooth and stepwise parts fade out, and probabilities go back to those of the classes."
+        f"{summary.shape[0].upper()}{summary.shape[1:]}. A straight part means: the more of an input, the more (or "
+        "less) probable a class, without end. A smooth part may rise and fall again; a stepwise part changes "
+        "around certain values of single inputs. Beyond the rows of this table a straight part goes on for ever, "
+        "and probabilities with it; the others fade out, and probabilities go back to those of the classes."
     )
     figure = page_figure(1.0 + 0.35 * max(1, len(summary.term_shares)))
     TermSharesDisplay.from_estimator(model, ax=figure.subplots())
-    page.figure(figure, "Shares of straight, smooth and stepwise parts.", f"{summary.shape}.")
+    caption = (
+        "How much of the score behind the probabilities is straight, smooth and stepwise (shares of its variance)."
+    )
+    page.figure(figure, caption, f"Bars: {summary.shape}.")
 
 
 def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("Which inputs matter")
     page.text(
-        "The influence of a column is the mean change of the predicted probabilities when its cells are replaced by "
-        "those of other rows: what the model would lose sight of without it."
+        "Influence: by how much the predicted probabilities change, on average, when the cells of a column are "
+        "replaced by those of other rows. 0.1 is ten percent points. A column without influence could be left out."
     )
     _add_influences(page, ranked(summary.influences))
     page.text(
-        "The relevance of an input is the mean squared slope of the latent function in it, in units of the input's "
-        "spread, scaled to sum 1 and averaged over the tuned models: how much the function varies with it."
+        "Relevance: how steeply the score behind the probabilities rises or falls along an input (its mean squared "
+        "slope, inputs in units of their spread; all relevances sum to 1). Both say what this model uses, not what "
+        "causes what: of two inputs that tell the same, either may get all."
     )
     order = ranked(summary.relevances)
     shown = min(len(order), _MOST_BARS)
@@ -79,7 +103,12 @@ def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
         model, feature_names=[literal(name) for name in summary.relevances], max_features=shown, ax=figure.subplots()
     )
     largest = ", ".join(f"{name} {value:.2f}" for name, value in order[:5])
-    page.figure(figure, "Relevance of the inputs, the largest first.", f"Bars; the largest are {largest}.")
+    page.figure(
+        figure,
+        "Relevance of the inputs, the largest first. Where several models are averaged, a dot is one of them: "
+        "dots that lie apart mean that the relevance is uncertain.",
+        f"Bars; the largest are {largest}.",
+    )
 
 
 def _add_influences(page: Page, order: list[tuple[str, float]]) -> None:
@@ -99,15 +128,16 @@ def _add_influences(page: Page, order: list[tuple[str, float]]) -> None:
 def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("How it was tuned")
     page.text(
-        "C, the amplitudes of the kernel's terms (k0 smooth, klin straight, k1 stepwise, koff constant) and the length "
-        "scales optimise the criterion under a prior, for standardised inputs. Freedom is "
-        "the prior standard deviation of the logarithms of the length scales, 0 for one that serves all inputs; "
-        "the prediction is the average of the models with these weights."
+        "For those who know support vector machines, or want to repeat the fit elsewhere. C, the amplitudes of "
+        "the kernel's terms (k0 smooth, klin straight, k1 stepwise, koff constant) and the length scales optimise "
+        "the criterion under a prior, for standardised inputs. Freedom is the prior standard deviation of the "
+        "logarithms of the length scales, 0 for one that serves all inputs; the prediction is the average of the "
+        "models with these weights."
     )
     rows: list[list[Any]] = [
         [
             *(m.separates, Cell(f"{m.weight:.2f}", m.weight), m.freedom),
-            *(m.hyperparameters.get(name) for name in summary.names),
+            *(Cell(m.shown(name), m.hyperparameters.get(name)) for name in summary.names),
             *(m.criterion_value, m.evaluations),
         ]
         for m in summary.members
@@ -119,6 +149,7 @@ def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     main = max((m for m in summary.members if m.separates == summary.members[0].separates), key=lambda m: m.weight)
     page.figure(
         figure,
-        f"The search of the model with the largest weight ({main.separates}); it ended: {main.status}.",
+        f"The search that found the model with the largest weight ({main.separates}). Above: its score, which should "
+        f"rise and level off. Below: the hyperparameters on the way. It ended: {main.status}.",
         f"Criterion and hyperparameters over {main.evaluations} evaluations.",
     )

@@ -47,25 +47,37 @@ class Mistake(NamedTuple):
 class HeldOutRows:
     """Class probabilities of the examples that the model was trained on, from models without them.
 
-    ``codes`` are the examples' class numbers, ``weights`` how often each is in the table.
+    ``codes`` are the examples' class numbers, ``weights`` how often each is in the table, and ``examples`` has for each
+    row of the table which example it is.
     """
 
     probability: Array
     codes: Indices
     weights: Array
+    examples: Indices
 
     @classmethod
     def of(cls, model: TunedSVC, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> HeldOutRows:
         """Return those of a model that was fitted to this table; repeated rows are one example."""
         codes = np.searchsorted(model.classes_, y)
         once = np.ones(len(y))
-        rows = ClassificationTable(model._cells(X), codes, once, model.classes_, once).merged()  # as fit does
-        return cls(model._held_out(), rows.codes, rows.weights)
+        whole = ClassificationTable(model._cells(X), codes, once, model.classes_, once)
+        rows = whole.merged()  # as fit does
+        return cls(model._held_out(), rows.codes, rows.weights, whole.merged_places)
 
     @property
     def n_classes(self) -> int:
         """The number of classes."""
         return self.probability.shape[1]
+
+    @property
+    def own(self) -> Array:
+        """The probability of each example's own class."""
+        return self.probability[np.arange(len(self.codes)), self.codes]
+
+    def rows_of(self, example: int) -> tuple[int, ...]:
+        """Return the numbers of an example's rows in the table, the first row being 1."""
+        return tuple((1 + np.flatnonzero(self.examples == example)).tolist())
 
     @property
     def predicted(self) -> Indices:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from marginwise.cli.doubts import suspicious_labels, uncertain_rows
 from marginwise.cli.held_out import ClassScores, HeldOutRows
 from marginwise.cli.influence import influences
 from marginwise.cli.text import aligned, bar, numbered, percent
@@ -63,6 +64,8 @@ class FitSummary:
     relevances: dict[str, float]
     influences: dict[str, float]
     by_class: dict[str, dict[str, float | None]]
+    suspicious_labels: list[dict[str, Any]]
+    uncertain_rows: list[dict[str, Any]]
     members: list[Member]
     warnings: list[str]
     seconds: float
@@ -104,10 +107,14 @@ class FitSummary:
         )
 
     def _classes_text(self) -> str:
-        """Return how well each of more than two classes is told from the others, the hardest first."""
-        if len(self.classes) == 2:
-            return ""
+        """Return how well the classes are told apart; of more than two, the hardest first."""
         scores = {label: ClassScores(**values) for label, values in self.by_class.items()}  # type: ignore[arg-type]
+        if len(scores) == 2:
+            (no, of_no), (yes, of_yes) = scores.items()
+            return (
+                f"sensitivity {percent(of_yes.recall)} (rows of {yes} found), specificity {percent(of_no.recall)} "
+                f"(rows of {no} spared), area under the ROC curve {of_yes.auc:.3f}\n\n"
+            )
         hardest = sorted(scores.items(), key=lambda item: item[1].f1)
         rows = [
             [f"  {label}", str(s.rows), *map(_share, (s.recall, s.precision, s.f1)), f"{s.auc:.3f}"]
@@ -194,6 +201,8 @@ def summarise(
         relevances=relevances,
         influences=influences(model, table, seed),
         by_class={label: scores._asdict() for label, scores in zip(words, held_out.scores, strict=True)},
+        suspicious_labels=[doubt._asdict() for doubt in suspicious_labels(held_out, words)],
+        uncertain_rows=[doubt._asdict() for doubt in uncertain_rows(held_out, words)],
         members=members,
         warnings=list(warnings),
         seconds=seconds,

@@ -1,7 +1,7 @@
 """What people look at: pictures of models, and reports of text, tables and figures as one page without a network."""
 
 from marginwise.display.document import Document, Facts, Notes, PagePart, Section
-from marginwise.display.drawing import FORMATS, Drawing
+from marginwise.display.drawing import FORMATS, Drawing, dot_row
 from marginwise.display.page import NOTHING, Cell, Page, Value
 from marginwise.display.style import INK, MUTED, SERIES, figure_style
 from marginwise.display.svg import as_svg
@@ -24,5 +24,6 @@ __all__ = [
     "Section",
     "Value",
     "as_svg",
+    "dot_row",
     "figure_style",
 ]

@@ -9,12 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from marginwise._arrays import Array
 from marginwise._characters import as_markdown
 from marginwise.display.page import Page
 from marginwise.display.style import figure_style, require_matplotlib
 from marginwise.errors import choose
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: How figures are written.
@@ -27,6 +31,12 @@ _TIMELESS: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf":
 def file_stem(text: str) -> str:
     """Return a text as the stem of a file: letters, digits, points and dashes."""
     return re.sub(r"[^\w.-]+", "-", text)
+
+
+def dot_row(axes: Axes, place: float, values: Array, mean: float, colour: str) -> None:
+    """Draw a row of a dot plot: single values pale, their mean dark."""
+    axes.plot(values, np.full(len(values), place), "o", color=colour, alpha=0.25, markersize=3, markeredgewidth=0)
+    axes.plot(mean, place, "o", color=colour, markersize=5)
 
 
 class Drawing(ABC):

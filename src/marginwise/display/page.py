@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marginwise._characters import as_html
+from marginwise.display.narrow import narrowed
 from marginwise.display.svg import as_svg, inline_svg
 from marginwise.errors import InvalidInputError
 
@@ -22,6 +23,9 @@ NOTHING = "—"
 
 #: A cell with more characters than this is text to read, and gets room for it.
 _WORDS = 40
+
+#: Pixels of a line on a phone: a table that takes more becomes there a list, row by row.
+_PHONE = 358
 
 #: A page with at least this many sections begins with a list of them.
 _SECTIONS_WITH_CONTENTS = 4
@@ -107,7 +111,8 @@ class Page:
                     "rows", [cell.text for cell in row], f"{len(header)} cells, one for each column"
                 )
         numeric = [any(row[column].value is not None for row in body) and column > 0 for column in range(len(header))]
-        self._add('<div class="scroll" tabindex="0" role="group"' + _labelled(caption) + '><table class="sortable">')
+        kind = "sortable" if _width(header, body) <= _PHONE else "sortable stacked"
+        self._add(f'<div class="scroll" tabindex="0" role="group"{_labelled(caption)}><table class="{kind}">')
         if caption:
             self._add(f"<caption>{as_html(caption)}</caption>")
         names = "".join(
@@ -115,7 +120,7 @@ class Page:
             for name, is_number in zip(header, numeric, strict=True)
         )
         self._add(f"<thead><tr>{names}</tr></thead>", "<tbody>")
-        self._add(*(_row(row, numeric) for row in body))
+        self._add(*(_row(row, header, numeric) for row in body))
         self._add("</tbody></table></div>")
         if note:
             self._add(f'<p class="note">{as_html(note)}</p>')
@@ -125,12 +130,13 @@ class Page:
         if not alt.strip():
             raise InvalidInputError("alt", alt, "a sentence that says what the figure shows")
         self._n_figures += 1
-        svg = figure if isinstance(figure, str) else as_svg(figure)
-        inline = inline_svg(svg, alt, f"figure-{self._n_figures}")
-        self._add(
-            f'<figure><div class="scroll" tabindex="0" role="group"{_labelled(caption)}>{inline}</div>'
-            f"<figcaption>{as_html(caption)}</figcaption></figure>"
-        )
+        name = f"figure-{self._n_figures}"
+        narrow = None if isinstance(figure, str) else narrowed(figure)
+        shown = inline_svg(figure if isinstance(figure, str) else as_svg(figure), alt, name)
+        if narrow is not None:  # a style sheet shows one of the two
+            small = inline_svg(as_svg(narrow), alt, f"{name}-narrow")
+            shown = f'<div class="wide">{shown}</div><div class="narrow">{small}</div>'
+        self._add(f"<figure>{shown}<figcaption>{as_html(caption)}</figcaption></figure>")
 
     def html(self) -> str:
         """Return the page as text."""
@@ -204,9 +210,18 @@ def as_cell(value: Value) -> Cell:
     return Cell(text.replace("-", "−"), number)
 
 
-def _row(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
+def _width(header: Sequence[str], body: Sequence[Sequence[Cell]]) -> float:
+    """Return about how many pixels a table needs: letters of 7.5, and room beside each column; names may be broken."""
+    columns = [
+        [*name.split(), "", *(text for row in body for text in (row[place].text, row[place].detail))]
+        for place, name in enumerate(header)
+    ]
+    return sum(7.5 * max(map(len, texts)) + 20 for texts in columns)
+
+
+def _row(row: Sequence[Cell], header: Sequence[str], numeric: Sequence[bool]) -> str:
     cells = []
-    for column, (cell, is_number) in enumerate(zip(row, numeric, strict=True)):
+    for column, (cell, name, is_number) in enumerate(zip(row, header, numeric, strict=True)):
         words = "words" if len(cell.text) > _WORDS else ""
         classes = " ".join(name for name in ("number" if is_number else "", words, cell.tone) if name)
         attributes = f' class="{as_html(classes)}"' if classes else ""
@@ -214,7 +229,7 @@ def _row(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
             attributes += f' data-value="{cell.value!r}"'
         elif cell.text == NOTHING:
             attributes += ' data-value=""'
-        tag, scope = ("th", ' scope="row"') if column == 0 else ("td", "")
+        tag, scope = ("th", ' scope="row"') if column == 0 else ("td", f' data-label="{as_html(name)}"')
         detail = f"<small>{as_html(cell.detail)}</small>" if cell.detail else ""
         cells.append(f"<{tag}{scope}{attributes}>{as_html(cell.text)}{detail}</{tag}>")
     return f"<tr>{''.join(cells)}</tr>"

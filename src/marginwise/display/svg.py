@@ -70,7 +70,7 @@ def _element(root: ElementTree.Element, alternative: str, prefix: str) -> str:
     root.attrib.pop("height", None)
     root.attrib.setdefault("viewBox", f"0 0 {width:g} {height:g}")
     root.attrib.update({"id": prefix, "role": "img", "aria-labelledby": f"{prefix}-title", "focusable": "false"})
-    root.set("style", f"max-width:{width / 72:.4g}in;min-width:min(32rem,{width / 72:.4g}in)")  # a phone scrolls
+    root.set("style", f"max-width:{width / 72:.4g}in")
     title = ElementTree.Element("title", {"id": f"{prefix}-title"})
     title.text = visible(alternative, keep="\n\t")
     root.insert(0, title)

@@ -95,13 +95,28 @@ class ClassificationTable:
         So neither the order of the rows nor the way in which repetitions are given changes anything later, and tables
         with many repeated rows are as cheap as short ones.
         """
+        order, first = self._groups
+        weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
+        return ClassificationTable(self.X[order[first]], self.codes[order[first]], weights, self.classes, examples)
+
+    @property
+    def merged_places(self) -> Indices:
+        """The place in :meth:`merged` of each row's example."""
+        order, first = self._groups
+        begins = np.zeros(len(order), dtype=int)
+        begins[first[1:]] = 1
+        places = np.empty_like(begins)
+        places[order] = np.cumsum(begins)
+        return places
+
+    @cached_property
+    def _groups(self) -> tuple[Indices, Indices]:
+        """An order in which equal examples follow each other, and where in it each begins."""
         order = np.lexsort([self.weights, self.codes, *self.X.T[::-1]])
         X, codes = self.X[order], self.codes[order]
         same = (X[1:] == X[:-1]) | (np.isnan(X[1:]) & np.isnan(X[:-1]))
         new = ~same.all(axis=1) | (codes[1:] != codes[:-1])
-        first = np.concatenate([[0], 1 + np.flatnonzero(new)])
-        weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
-        return ClassificationTable(X[first], codes[first], weights, self.classes, examples)
+        return order, np.concatenate([[0], 1 + np.flatnonzero(new)])
 
     def merged_unsorted(self) -> ClassificationTable:
         """Return the same for rows that are not in memory, in the order that they have."""

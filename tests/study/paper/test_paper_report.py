@@ -16,7 +16,7 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.methods.variants import as_in_paper
 from marginwise.study.paper.report import write_paper_report
 from marginwise.study.paper.reproduction import write_reproduction
-from page_checks import check_page, in_browser, needs_browser, read
+from page_checks import beyond_the_edge, check_page, in_browser, needs_browser, read
 from synthetic_study import paper_rows, paper_store
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -43,7 +43,7 @@ def test_the_page_is_well_formed_and_complete(report):
     assert "a <b> & c" in reader.texts
     headings = [text for text in reader.texts if text in ("Overview", "The paper's claims", "Failures")]
     assert len(headings) == 6  # in the contents and where they are
-    n_figures = sum(tag == "svg" for tag, _, _ in reader.elements)
+    n_figures = sum(tag == "figure" for tag, _, _ in reader.elements)
     assert n_figures == 15  # five histograms, five spreads, three paths, methods, scans
 
 
@@ -123,6 +123,11 @@ def test_a_browser_shows_it(report, width):
     shown = in_browser(report / "index.html", script=_LOOK, width=width)
     results = next(a["data-results"] for tag, a, _ in read(shown).elements if tag == "body")
     assert results.split() == ["wider=false", "first=Pima,LE1"]
+
+
+@needs_browser
+def test_a_phone_shows_all_of_it(report):
+    assert beyond_the_edge(report / "index.html") == "nothing"
 
 
 def test_a_miniature_says_so_first_and_withholds_verdicts(tmp_path):

@@ -143,7 +143,7 @@ class BoundaryDisplay:
                     linewidth=0.5,
                     label=label_text(label),
                 )
-            ax.legend(title="class")
+            ax.legend(title="class", frameon=True)  # on top of colours
         ax.grid(visible=False)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         self.ax_, self.figure_ = ax, ax.figure

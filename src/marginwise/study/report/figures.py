@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marginwise.display import INK, MUTED, SERIES, Drawing
+from marginwise.display import INK, MUTED, SERIES, Drawing, dot_row
 from marginwise.study.report.summary import Sample, Trials
 
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ def _draw_row(
     axes: Axes, place: int, sample: Sample, published: tuple[float, float | None] | None, least: float
 ) -> None:
     if sample.mean is not None:
-        dots = np.maximum(sample.values, least)
-        axes.plot(dots, np.full(sample.n, place), "o", color=SERIES[0], alpha=0.25, markersize=3, markeredgewidth=0)
-        axes.plot(max(sample.mean, least), place, "o", color=SERIES[0], markersize=5)
+        dot_row(axes, place, np.maximum(sample.values, least), max(sample.mean, least), SERIES[0])
     if published is not None:
         mean, sd = published
         if sd is not None:

@@ -32,6 +32,7 @@ LAYERS = [
     "criteria",
     "search",
     "tuning",
+    "ends",
     "ensemble",
     "methods",
     "freedom",

@@ -1,12 +1,13 @@
-"""Tuned models that predict together, and the weights that they do it with."""
+"""Tuned models that predict together: by the mean of their probabilities or by their votes, and with what weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import log_softmax
 
-from marginwise._arrays import Array
+from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.many import EP, ClassPosterior, SoftmaxLink
@@ -15,6 +16,10 @@ from marginwise.tuning import Tuning
 
 #: Examples that the weights count as already seen, spread evenly over the rungs: few examples can't set a weight to 0.
 _PSEUDO_COUNTS = 4.0
+
+#: Part of the mean of all probabilities in a share of votes. It decides between equal votes, and no model has as little
+#: weight, so that it never turns a majority.
+_TIE_BREAK = 1e-6
 
 _NONE: Array = np.empty(0)
 
@@ -106,6 +111,45 @@ class Ensemble:
         return max(self.models, key=lambda model: model.weight)
 
 
+@dataclass(frozen=True, eq=False)
+class Vote:
+    """Each model gives its weight to the class that it holds for the most probable one.
+
+    Attributes
+    ----------
+    importance : array of shape (n_classes,)
+        c: a class counts as c_k p_k, and models vote with that in mind.
+    """
+
+    importance: Array
+
+    __repr__ = summary
+
+    def log_shares(self, log_proba: Array, weights: Array) -> Array:
+        """Return the logarithm of each class's share of the votes, shape (n, n_classes).
+
+        From the models' log-probabilities, shape (n_models, n, n_classes). Shares contain a little of the mean of all
+        probabilities, so that equal votes are decided by it and logarithms are finite.
+        """
+        logs = log_softmax(log_proba + np.log(self.importance / self.importance.max()), axis=2)
+        ballots = np.zeros_like(logs)
+        np.put_along_axis(ballots, logs.argmax(axis=2)[:, :, None], 1.0, axis=2)
+        mixed = (1.0 - _TIE_BREAK) * ballots + _TIE_BREAK * np.maximum(np.exp(logs), np.finfo(float).tiny)
+        return np.asarray(np.log(np.tensordot(weights, mixed, axes=1)))
+
+    def held_out(self, probability: Array, weights: Array, labels: Indices) -> Array:
+        """Return the share of each class, or for two classes that of the label, for examples held out.
+
+        ``probability`` is what models say of each class, shape (n_models, n, n_classes), or of the label,
+        (n_models, n).
+        """
+        if probability.ndim == 3:
+            return np.exp(self.log_shares(_log(probability), weights))
+        second = np.where(labels == 1, probability, 1.0 - probability)
+        columns = np.stack([1.0 - second, second], axis=2)
+        return np.exp(self.log_shares(_log(columns), weights))[np.arange(len(labels)), labels]
+
+
 def stacking_weights(probabilities: Array, example_weights: Array, *, n_iterations: int = 300) -> Array:
     """Return the convex weights under which the examples' labels are most probable; columns are the models.
 
@@ -120,3 +164,7 @@ def stacking_weights(probabilities: Array, example_weights: Array, *, n_iteratio
         share /= share.sum(axis=1, keepdims=True)
         weights = (example_weights @ share + _PSEUDO_COUNTS / m) / total
     return weights
+
+
+def _log(probability: Array) -> Array:
+    return np.log(np.maximum(probability, np.finfo(float).tiny))

@@ -11,6 +11,9 @@ squares: which of the two suits a table better depends on how noisy it is, and s
 Where rows are many, the searches begin on random parts of them, and those of the first folds serve the others as well.
 So many examples can tell length scales apart: the most freedom is tried first, and less only if it gains nothing.
 Where the freedom is given there is nothing to judge, and the searches begin in the same way.
+
+Where the ends of all searches are to predict together, searches from random starts are also made with the freedom that
+was given, or that has the largest weight, and their ends share its weight.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
-from marginwise.ensemble import Ensemble, TunedModel, stacking_weights
+from marginwise.ends import End, all_ends, alone
+from marginwise.ensemble import Ensemble, TunedModel, Vote, stacking_weights
 from marginwise.examples import deal
 from marginwise.methods import Method, first_method, second_method
 from marginwise.model import Model
@@ -84,10 +88,13 @@ def climb(
     *,
     spreads: Sequence[float] = SPREADS,
     n_folds: int = _FOLDS,
+    several: bool = False,
+    vote: Vote | None = None,
 ) -> Ensemble:
     """Tune with one length scale, then with as much freedom as the folds gain by; combine the rungs.
 
-    ``start`` has one length scale.
+    ``start`` has one length scale. ``several`` makes models of all ends of searches from random starts, with the
+    freedom of the largest weight. With a ``vote`` the probabilities held out are shares of the rungs' votes.
     """
     shared = _begin(problem, criterion, start, settings)
     many = problem.n > _FIRST_ROWS
@@ -101,7 +108,8 @@ def climb(
         return tuning if spread > 0 else with_restarts(shared, tuning)
 
     if n_folds < 2:
-        return _alone(problem, last(1.0, 0.0, found[0]), 0.0, settings)
+        ends = all_ends(shared) if several else alone(shared)
+        return _given(problem, _gone_on(problem, criterion, ends, 0.0, settings), 0.0, settings)
     dealt = _Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
     order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
     first = first_method(problem)
@@ -141,42 +149,86 @@ def climb(
     weights = stacking_weights(table, dealt.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
+    totals = weights[: len(rungs)] + np.append(np.zeros(len(rungs) - 1), weights[len(rungs) :].sum())
     models = []
     for rung, (spread, folds) in enumerate(zip(rungs, found, strict=True)):
         parts = [(first, float(weights[rung]))]
         if second is not None and rung == len(rungs) - 1:
             parts.append((second, float(weights[-1])))
-        if any(weight > 0 for _, weight in parts):
-            tuning = last(sum(weight for _, weight in parts), spread, folds)
-            models += [_member(tuning, spread, by, weight) for by, weight in parts if weight > 0]
-    mixed = table @ weights
-    if isinstance(problem, ClassProblem):
-        mixed = np.tensordot(weights, [_classes(folds) for folds in heard], axes=1)
+        if totals[rung] == 0:
+            continue
+        if several and rung == totals.argmax():
+            searched = shared if spread == 0 else _restarted(problem, criterion, _mean(folds), spread, settings)
+            ends = _gone_on(problem, criterion, all_ends(searched), spread, settings)
+        else:
+            ends = alone(last(float(totals[rung]), spread, folds))
+        for end in ends:
+            for by, weight in parts:
+                if weight > 0:
+                    suited = _suited(by, problem, end, settings) if several else by
+                    models.append(_member(end.tuning, spread, suited, weight * end.share))
+    mixed, by_class = table @ weights, isinstance(problem, ClassProblem)
+    classes = np.array([_classes(folds) for folds in heard]) if by_class else np.empty(0)
+    if vote is not None:
+        mixed = vote.held_out(classes if by_class else table.T, weights, problem.labels[np.concatenate(dealt.rows)])
+    elif by_class:
+        mixed = np.tensordot(weights, classes, axes=1)
     return Ensemble(tuple(models), dealt.average(mixed))
 
 
 def settle(
-    problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings, *, spread: float
+    problem: Problem,
+    criterion: Criterion,
+    start: Model,
+    settings: SearchSettings,
+    *,
+    spread: float,
+    several: bool = False,
 ) -> Ensemble:
-    """Tune with the freedom that is given, begun with one length scale as a climb is; with one input there is none."""
+    """Tune with the freedom that is given, begun with one length scale as a climb is; with one input there is none.
+
+    ``several`` makes models of all ends of searches from random starts with that freedom.
+    """
     tuning = _begin(problem, criterion, start, settings)
     spread = spread if _has_freedom(problem, start) else 0.0
     if spread > 0:
         free = tuning.hyperparameters.as_ard(problem.X.shape[1])
-        tuning = tune_problem(
-            _first_part(problem, settings), criterion, free, replace(settings.with_spread(spread), restarts=0)
-        )
-    if problem.n > _FIRST_ROWS:
-        last = _last_search(problem, criterion, spread, [_begun(criterion, tuning)], settings)
-        tuning = with_restarts(tuning, last)
-    return _alone(problem, tuning, spread, settings)
+        again = settings if several else replace(settings, restarts=0)
+        tuning = _restarted(problem, criterion, free, spread, again)
+    ends = all_ends(tuning) if several else alone(tuning)
+    return _given(problem, _gone_on(problem, criterion, ends, spread, settings), spread, settings)
 
 
-def _alone(problem: Problem, tuning: Tuning, spread: float, settings: SearchSettings) -> Ensemble:
-    """Return the ensemble of one tuning: where there are two methods, each has the same weight."""
-    second = second_method(_first_part(problem, settings), tuning.hyperparameters)
-    methods = [first_method(problem)] if second is None else [first_method(problem), second]
-    return Ensemble(tuple(_member(tuning, spread, by, 1.0 / len(methods)) for by in methods), None)
+def _restarted(problem: Problem, criterion: Criterion, start: Model, spread: float, settings: SearchSettings) -> Tuning:
+    """Search with so much freedom, on some of the rows where they are many."""
+    return tune_problem(_first_part(problem, settings), criterion, start, settings.with_spread(spread))
+
+
+def _gone_on(
+    problem: Problem, criterion: Criterion, ends: list[End], spread: float, settings: SearchSettings
+) -> list[End]:
+    """Search on from each end on all rows, where that was done on a part of them."""
+    if problem.n <= _FIRST_ROWS:
+        return ends
+    on_all = [_last_search(problem, criterion, spread, [_begun(criterion, end.tuning)], settings) for end in ends]
+    return [End(end.share, with_restarts(end.tuning, last)) for end, last in zip(ends, on_all, strict=True)]
+
+
+def _given(problem: Problem, ends: list[End], spread: float, settings: SearchSettings) -> Ensemble:
+    """Return the ensemble of ends that no folds have judged: where there are two methods, each has the same weight."""
+    models = []
+    for end in ends:
+        second = second_method(_first_part(problem, settings), end.tuning.hyperparameters)
+        methods = [first_method(problem)] if second is None else [first_method(problem), second]
+        models += [_member(end.tuning, spread, by, end.share / len(methods)) for by in methods]
+    return Ensemble(tuple(models), None)
+
+
+def _suited(by: Method, problem: Problem, end: End, settings: SearchSettings) -> Method:
+    """Return a method with the C that suits this end, if it has its own."""
+    if by.C is None:
+        return by
+    return second_method(_first_part(problem, settings), end.tuning.hyperparameters) or by
 
 
 def _member(tuning: Tuning, spread: float, by: Method, weight: float) -> TunedModel:

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
 from marginwise.criteria import criterion_class, criterion_names
-from marginwise.ensemble import TunedModel
+from marginwise.ensemble import TunedModel, Vote
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._binary import BinaryModel
@@ -106,6 +106,7 @@ _PARTS: tuple[type, ...] = (
     Trace,
     TunedModel,
     Tuning,
+    Vote,
     *(Model, RBF, Blend, Constant, Laplacian, Linear, Sum),
 )
 

@@ -17,14 +17,21 @@ _SAME = 1e-3
 
 
 def advice(
-    tunings: Sequence[Tuning], statuses: Sequence[Status], criterion: Criterion, max_evaluations: int | None
+    tunings: Sequence[Tuning],
+    statuses: Sequence[Status],
+    criterion: Criterion,
+    max_evaluations: int | None,
+    several: bool = False,
 ) -> tuple[str, ...]:
-    """Return messages about approximations that did not converge, and searches that ended where they should not."""
+    """Return messages about approximations that did not converge, and searches that ended where they should not.
+
+    ``several`` says that the ends of all searches predict together, so that they may differ.
+    """
     messages = [status.message for status in statuses if not status.ok]
     for tuning in tunings:
         messages += _unfinished(tuning, max_evaluations)
         messages += _on_bounds(tuning.hyperparameters)
-        messages += _at_odds(tuning.restarts, criterion)
+        messages += _left_out(tuning.restarts) if several else _at_odds(tuning.restarts, criterion)
     return tuple(dict.fromkeys(messages))
 
 
@@ -35,6 +42,15 @@ def _unfinished(tuning: Tuning, max_evaluations: int | None) -> list[str]:
     if max_evaluations is not None and len(tuning.trace) >= max_evaluations:
         return [f"the search had not converged after {max_evaluations} evaluations; raise max_evaluations"]
     return [] if tuning.status.code is Code.BUDGET else [f"the search did not converge: {tuning.status.message}"]
+
+
+def _left_out(runs: Sequence[Run]) -> list[str]:
+    """Say that some of the searches whose ends predict together did not converge."""
+    lost = sum(not run.status.ok for run in runs)
+    if len(runs) < 2 or lost == 0:
+        return []
+    kept = "those that did predict together" if lost < len(runs) else "the best of them predicts alone"
+    return [f"{lost} of {len(runs)} searches had not converged, and {kept}; raise max_evaluations"]
 
 
 def _on_bounds(found: Model) -> list[str]:

@@ -13,7 +13,7 @@ from scipy.special import expit, log_expit, logsumexp
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance import Sites
-from marginwise.ensemble import TunedModel
+from marginwise.ensemble import TunedModel, Vote
 from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._stack import Stack
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
@@ -64,6 +64,8 @@ class BinaryModel(Stack):
         What recalibrates the log-odds of the posterior, where examples are many. ``held_out`` is recalibrated already.
     svm_weights : array of shape (n,) or None
         Weights of the training examples in the SVM, where these are not ``sample_weight``.
+    vote : Vote or None
+        How members vote; None if their probabilities are averaged.
     """
 
     X: Array
@@ -78,6 +80,7 @@ class BinaryModel(Stack):
     svm_points: Array | None = None
     calibration: Calibration | None = None
     svm_weights: Array | None = None
+    vote: Vote | None = None
 
     def __repr__(self) -> str:
         return summary(self, "X", "slack", "members")
@@ -114,7 +117,10 @@ class BinaryModel(Stack):
         log_q = self._each(lambda predictor: predictor.log_label_probability(X))
         odds = log_q[:, :, 1] - log_q[:, :, 0]
         mixed = odds[0]
-        if len(odds) > 1:
+        if self.vote is not None:
+            shares = self.vote.log_shares(np.stack([log_expit(-odds), log_expit(odds)], axis=2), self.weights)
+            mixed = shares[:, 1] - shares[:, 0]
+        elif len(odds) > 1:
             weights = self.weights[:, None]
             mixed = logsumexp(log_expit(odds), axis=0, b=weights) - logsumexp(log_expit(-odds), axis=0, b=weights)
         return mixed if self.calibration is None else self.calibration(mixed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
-from marginwise.ensemble import Ensemble, TunedModel
+from marginwise.ensemble import Ensemble, TunedModel, Vote
 from marginwise.estimators._advice import advice
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import ENOUGH, calibration
@@ -57,6 +58,10 @@ class Recipe:
         Weights of the rows in the SVM, which has no probabilities that the importance of the classes could shift.
     scale : Scale
         The rank of covariances where rows are many.
+    several : bool
+        Whether the ends of all searches predict together, and not the best alone.
+    vote : Vote or None
+        How they vote; None if their probabilities are averaged.
     """
 
     criterion: Criterion
@@ -67,6 +72,8 @@ class Recipe:
     aside: Mask
     svm_weights: Array
     scale: Scale = EXACT
+    several: bool = False
+    vote: Vote | None = None
 
 
 class Rows(NamedTuple):
@@ -95,7 +102,8 @@ def model_at(rows: Rows, recipe: Recipe, hyperparameters: Model) -> BinaryModel 
     """Return the model with these hyperparameters alone, as if a search had ended there."""
     tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
     method = LEAST_SQUARES if isinstance(rows.all, ClassProblem) else EP
-    return _assembled(rows, recipe, Ensemble((TunedModel(1.0, 0.0, tuning, method),), None))
+    alone = replace(recipe, several=False, vote=None)
+    return _assembled(rows, alone, Ensemble((TunedModel(1.0, 0.0, tuning, method),), None))
 
 
 def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel | ClassModel:
@@ -106,14 +114,25 @@ def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel | ClassModel
     ensemble = _tuned(inside if rows.sample is None else rows.sample, stopped)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
     seen = inside.X if rows.sample is None else rows.sample.X
+    parts = [_left_out(inside, seen, recipe, model, outside) for model in ensemble.models]
+    own, others = zip(*parts, strict=True)
     held_out: Array = np.zeros((problem.n, problem.classes) if isinstance(problem, ClassProblem) else problem.n)
-    for model in ensemble.models:
-        own, others = _left_out(inside, seen, recipe, model, outside)
-        held_out[~aside] += model.weight * own
-        held_out[aside] += model.weight * others
+    held_out[~aside] = _together(ensemble.models, own, recipe.vote, inside)
+    held_out[aside] = _together(ensemble.models, others, recipe.vote, outside)
     if ensemble.held_out is not None and rows.sample is None:
         held_out[~aside] = ensemble.held_out
     return _assembled(rows, recipe, replace(ensemble, held_out=held_out))
+
+
+def _together(models: Sequence[TunedModel], parts: Sequence[Array], vote: Vote | None, problem: Problem) -> Array:
+    """Return the probability that models together give to each label, or where these are many to each class.
+
+    ``parts`` is what each of them gives.
+    """
+    if vote is not None:
+        return vote.held_out(np.array(parts), np.array([model.weight for model in models]), problem.labels)
+    total: Array = np.sum([model.weight * part for model, part in zip(models, parts, strict=True)], axis=0)
+    return total
 
 
 def _left_out(inside: Problem, seen: Array, recipe: Recipe, model: TunedModel, outside: Problem) -> tuple[Array, Array]:
@@ -133,15 +152,19 @@ def _tuned(problem: Problem, recipe: Recipe) -> Ensemble:
         # k-means does not depend on a length scale that all inputs share.
         small = recipe.scale.for_tuning(problem, recipe.start)
         if recipe.freedom == "auto":
-            ensemble = climb(small, recipe.criterion, recipe.start, recipe.settings)
+            ensemble = climb(
+                *(small, recipe.criterion, recipe.start, recipe.settings), several=recipe.several, vote=recipe.vote
+            )
         else:
             spread = float(recipe.freedom)
-            ensemble = settle(small, recipe.criterion, recipe.start, recipe.settings, spread=spread)
+            ensemble = settle(
+                *(small, recipe.criterion, recipe.start, recipe.settings), spread=spread, several=recipe.several
+            )
         if recipe.scale.rank is None:
             return ensemble
-        # Members of one spread share their search.
-        found = {model.spread: _polished(problem, recipe, model) for model in ensemble.models}
-        return replace(ensemble, models=tuple(replace(m, tuning=found[m.spread]) for m in ensemble.models))
+        # Members that differ in their methods alone share their search.
+        found = {id(model.tuning): _polished(problem, recipe, model) for model in ensemble.models}
+        return replace(ensemble, models=tuple(replace(m, tuning=found[id(m.tuning)]) for m in ensemble.models))
 
 
 def _polished(rows: Problem, recipe: Recipe, model: TunedModel) -> Tuning:
@@ -167,9 +190,10 @@ def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel | 
     svm = next((part.svm for part in parts if part.svm is not None), None)
     own = ensemble.held_out
     if own is None:
-        own = np.sum([part.model.weight * part.leave_one_out for part in parts], axis=0)
+        own = _together(ensemble.models, [part.leave_one_out for part in parts], recipe.vote, problem)
     held_out = np.where(problem.y > 0, own, 1.0 - own)
-    corrected = calibration(held_out, problem.y, problem.weights) if problem.n > ENOUGH else None
+    many = problem.n > ENOUGH and recipe.vote is None  # votes are no probabilities that could be calibrated
+    corrected = calibration(held_out, problem.y, problem.weights) if many else None
     # Sites belong to all rows; inducing inputs speak for themselves.
     held = problem if svm is None or rows.sample is None else rows.sample
     return BinaryModel(
@@ -184,23 +208,28 @@ def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel | 
             [*(part.status for part in parts), *([] if svm is None else [svm.solution.status])],
             recipe.criterion,
             recipe.settings.limits.max_evaluations,
+            recipe.several,
         ),
         None if svm is None else svm.points,
         corrected,
         recipe.svm_weights if svm is None else None,
+        recipe.vote,
     )
 
 
 def _assembled_classes(rows: Rows, problem: ClassProblem, recipe: Recipe, ensemble: Ensemble) -> ClassModel:
     """Return the same for several classes."""
-    members, held_out = [], np.zeros((problem.n, problem.n_classes))
+    members, left_out = [], []
     for model in ensemble.models:
         posterior = recipe.scale.class_posterior(problem, rows.seen, model)
         trained = model.trained_classes(posterior)
         members.append(trained)
         assert trained.link is not None
         if ensemble.held_out is None:
-            held_out += model.weight * np.exp(trained.link.log_proba(*posterior.left_out))
+            left_out.append(np.exp(trained.link.log_proba(*posterior.left_out)))
+    held_out = ensemble.held_out
+    if held_out is None:
+        held_out = _together(ensemble.models, left_out, recipe.vote, problem)
     held: Problem = problem
     svm_weights = recipe.svm_weights
     if rows.sample is not None and recipe.scale.rank is not None:  # inducing inputs speak for themselves
@@ -210,14 +239,16 @@ def _assembled_classes(rows: Rows, problem: ClassProblem, recipe: Recipe, ensemb
         np.bincount(problem.labels, problem.weights, problem.n_classes) / problem.weights.sum(),
         recipe.slack,
         tuple(members),
-        held_out if ensemble.held_out is None else ensemble.held_out,
+        held_out,
         advice(
             [model.tuning for model in ensemble.models],
             [_left_softmax_out(problem.n_classes)],
             recipe.criterion,
             recipe.settings.limits.max_evaluations,
+            recipe.several,
         ),
         svm_weights,
+        recipe.vote,
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_expit, log_softmax, logsumexp
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.ensemble import TunedModel
+from marginwise.ensemble import TunedModel, Vote
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._pairs import PairMachines, couple, train_pairs
 from marginwise.estimators._stack import Stack
@@ -49,6 +50,8 @@ class ClassModel(Stack):
         What a user should know of the searches.
     svm_weights : array
         Weights of the examples in the SVMs.
+    vote : Vote or None
+        How members vote; None if their probabilities are averaged.
     """
 
     X: Array
@@ -60,6 +63,7 @@ class ClassModel(Stack):
     held_out: Array
     warnings: tuple[str, ...]
     svm_weights: Array
+    vote: Vote | None = None
 
     def __repr__(self) -> str:
         return summary(self, "X", "shares", "members")
@@ -94,6 +98,8 @@ class ClassModel(Stack):
         for member, (latent, cross) in zip(self.members, self._crosses(X), strict=True):
             assert member.link is not None
             logs.append(member.link.log_proba(*latent.moments(X, cross)))
+        if self.vote is not None:
+            return self.vote.log_shares(np.array(logs), self.weights)
         return logs[0] if len(logs) == 1 else logsumexp(logs, axis=0, b=self.weights[:, None, None])
 
     def _crosses(self, X: Array) -> Iterator[tuple[ClassPredictor, Array]]:
@@ -158,6 +164,9 @@ class OneAgainstRest:
     """The model that files of earlier versions hold: a two-class model for each class against the rest."""
 
     parts: tuple[BinaryModel, ...]
+
+    #: There were no votes then.
+    vote: ClassVar[None] = None
 
     def log_proba(self, X: Array, predictor: str) -> Array:
         """Return the logarithms of the class probabilities: those of the parts, normalised."""

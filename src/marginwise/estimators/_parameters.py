@@ -22,6 +22,9 @@ from marginwise.priors import DEVIATION, Prior, is_deviation
 #: The criterion that suits the number of classes, and what that is for two.
 AUTO, _TWO_CLASSES = "auto", "ep-loo"
 
+#: What predicts after several searches: the best of their ends, or all by the mean of probabilities or by votes.
+BEST, MEAN, VOTE = "best", "mean", "vote"
+
 #: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
 _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
 
@@ -38,6 +41,7 @@ def check_parameters(estimator: Any) -> None:
     check_n_jobs(estimator.n_jobs)
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
         raise InvalidInputError("restarts", estimator.restarts, "0 or more searches from random starts")
+    _check_combine(estimator)
     budget = estimator.max_evaluations
     if budget is not None and not (_is(budget, Integral) and budget >= 1):
         raise InvalidInputError("max_evaluations", budget, "a whole number, 1 or more, or None for no limit")
@@ -46,6 +50,17 @@ def check_parameters(estimator: Any) -> None:
         raise InvalidInputError("validation_fraction", fraction, "a number between 0 and 1, or None")
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
+
+
+def _check_combine(estimator: Any) -> None:
+    """Raise if there is nothing to combine, or not what would be combined."""
+    combine = choose("combine", estimator.combine, (BEST, MEAN, VOTE))
+    if combine != BEST and estimator.restarts == 0:
+        wanted = f'"{BEST}", or restarts of 1 or more beside it: they find what is combined'
+        raise InvalidInputError("combine", combine, wanted)
+    if combine != BEST and estimator.predictor == "svm":
+        wanted = f'"{BEST}", or predictor="posterior" beside it: posteriors are what is combined'
+        raise InvalidInputError("combine", combine, wanted)
 
 
 def chosen_criterion(criterion: Any, slack: Any, n_classes: int) -> tuple[Criterion, Slack]:

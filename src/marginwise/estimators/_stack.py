@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.ensemble import TunedModel
+from marginwise.ensemble import TunedModel, Vote
 from marginwise.inference.prediction import LatentPredictor
 
 #: Slopes of latent functions that relevances are the mean of, rows times functions; of more, rows at even steps.
@@ -24,6 +24,7 @@ class Stack:
     X: Array
     sample_weight: Array
     members: tuple[TunedModel, ...]
+    vote: Vote | None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: posteriors hold n×n matrices, and are there again when they are asked for."""

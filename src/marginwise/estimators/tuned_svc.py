@@ -19,6 +19,7 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise.covariance import as_blocks
+from marginwise.ensemble import Vote
 from marginwise.errors import ConvergenceWarning, TableWarning
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
@@ -34,7 +35,7 @@ from marginwise.estimators._encoding import (
 )
 from marginwise.estimators._fitting import Recipe, Rows, fit_model, model_at
 from marginwise.estimators._many import OneAgainstRest
-from marginwise.estimators._parameters import as_template, check_parameters, chosen_criterion
+from marginwise.estimators._parameters import BEST, VOTE, as_template, check_parameters, chosen_criterion
 from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
@@ -80,7 +81,14 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         How the criterion is optimised, in every search inside; "auto" takes quasi-Newton where there is a gradient.
     restarts : int, default=0
         Further searches from random starts, for the first search (one length scale) only: the others go on from the
-        best of them. Raise it if a warning says that the optimum is poor.
+        best of them. Raise it if a warning says that the optimum is poor. Unless ``combine`` is "best", searches with
+        free length scales are restarted, too.
+    combine : {"best", "mean", "vote"}, default="best"
+        What becomes of the ends of searches from random starts: the best predicts alone; or all that converged predict
+        together, by the mean of their probabilities, or by the label that most of them give. Searches from random
+        starts are then made with the freedom that is given, or with "auto" with the one of the largest weight, whose
+        weight their ends share. Votes are no calibrated probabilities: ``predict_proba`` is the share of the
+        votes (and one part in a million of the mean, which decides between equal ones).
     predictor : {"posterior", "svm"}, default="posterior"
         Predict with the average over the posterior, or with the classical SVM on its support vectors: for more than two
         classes one for each pair, trained on the rows that the model holds.
@@ -159,6 +167,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         prior: Prior | None = None,
         search: Any = "auto",
         restarts: int = 0,
+        combine: str = "best",
         predictor: str = "posterior",
         standardize: bool = True,
         class_weight: Any = None,
@@ -178,6 +187,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         self.prior = prior
         self.search = search
         self.restarts = restarts
+        self.combine = combine
         self.predictor = predictor
         self.standardize = standardize
         self.class_weight = class_weight
@@ -246,7 +256,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         template = as_template(self.kernel, self._encoding.columns)
         start = prior.mean_of(template, inputs.shape[1])
         scale = Scale(chosen_rank(self.rank, inputs), seed)
-        recipe = Recipe(criterion, slack, self.freedom, start, settings, aside, table.weights_of_all, scale)
+        together = self.combine != BEST, Vote(table.importance) if self.combine == VOTE else None
+        weights = table.weights_of_all
+        recipe = Recipe(criterion, slack, self.freedom, start, settings, aside, weights, scale, *together)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -355,8 +367,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def decision_function(self, X: Any) -> Array:
         """Return a number that is positive for the second of two classes, or one for each of more classes.
 
-        The log-odds of the average over the posterior, or the latent function of the SVM; for more classes the
-        logarithms of their probabilities, or the number of pairs that each class wins.
+        The log-odds of the average over the posterior, or of the share of votes, or the latent function of the SVM; for
+        more classes the logarithms of their probabilities, or the number of pairs that each class wins.
         """
         values = self._each(X, self._decisions)
         return values[:, 0] if len(self.classes_) == 2 else values
@@ -410,8 +422,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """Return the log-odds of two classes, or log-probabilities of more, with the importance that weights say.
 
         Probabilities p_k become proportional to c_k p_k (Elkan 2001): training never sees c, and the ratio is exact.
+        Votes were given with c in mind.
         """
-        if self._importance is None or np.ptp(self._importance) == 0.0:
+        if self._importance is None or np.ptp(self._importance) == 0.0 or self.models_[0].vote is not None:
             return logs
         log_c = np.log(self._importance / self._importance.max())
         if len(self.classes_) == 2:

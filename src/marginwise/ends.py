@@ -1,0 +1,63 @@
+"""Where searches from several starts ended, as models that predict together.
+
+"One possible productive use of the high variability of classifiers produced by convergence to local optima … could be
+to combine the resulting classifiers in some ensemble or voting scheme" (Gold & Sollich 2003, section results).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from marginwise.search import Run
+from marginwise.tuning import Tuning
+
+#: Ends are one optimum if no logarithm of a hyperparameter differs by more than this: searches stop a little before
+#: they are there, and such models have the same predictions to a few parts in a thousand.
+_SAME = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """An optimum that searches have found; ``share`` is how many of those that converged."""
+
+    share: float
+    tuning: Tuning
+
+
+def alone(tuning: Tuning) -> list[End]:
+    """Return the best of all searches as the only end."""
+    return [End(1.0, tuning)]
+
+
+def all_ends(tuning: Tuning) -> list[End]:
+    """Return the ends of the searches that converged, the best first; if none did, the best of all alone.
+
+    Searches that ended at the same place are one end with a larger share. Each has all searches as its restarts.
+    """
+    runs = sorted((run for run in tuning.restarts if run.status.ok), key=_rank)
+    if not runs:
+        return alone(tuning)
+    found: list[list[Run]] = []
+    for run in runs:
+        near = next((group for group in found if _distance(group[0], run) < _SAME), None)
+        if near is None:
+            found.append([run])
+        else:
+            near.append(run)
+    return [End(len(group) / len(runs), _as_tuning(group[0], tuning.restarts)) for group in found]
+
+
+def _rank(run: Run) -> float:
+    """Return a number that is smaller for better runs; without scores they keep their order."""
+    return -run.score if np.isfinite(run.score) else 0.0
+
+
+def _distance(first: Run, second: Run) -> float:
+    return float(np.abs(first.hyperparameters.to_vector() - second.hyperparameters.to_vector()).max())
+
+
+def _as_tuning(run: Run, runs: Sequence[Run]) -> Tuning:
+    return Tuning(run.hyperparameters, run.value, run.trace, run.status, tuple(runs))

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.problem import as_problem, check_gram, check_inputs, check_labels, check_weights
+from marginwise.problem import Problem, as_problem, check_gram, check_inputs, check_labels, check_weights
 from zoo import blobs
 
 X, Y = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [1, -1, 1]
@@ -128,6 +128,11 @@ def test_weights_of_another_shape(weights: object) -> None:
 def test_weights_that_are_not_positive(bad: float) -> None:
     with pytest.raises(InvalidInputError, match=r"^sample_weight\[1\] is .*a positive number \(leave the row out"):
         check_weights([1, bad, 1], 3)
+
+
+def test_a_problem_that_was_put_together_by_hand_has_one_label_and_weight_for_each_row() -> None:
+    with pytest.raises(InvalidInputError, match=r"shape of labels and weights is \(\(2,\), \(3,\)\); expected \(3,\)"):
+        Problem(np.array(X), np.array([1.0, -1.0]), np.ones(3))
 
 
 def test_gram_is_not_copied_without_need() -> None:

@@ -63,6 +63,11 @@ class Problem:
 
     __repr__ = summary
 
+    def __post_init__(self) -> None:
+        if not self.y.shape == self.weights.shape == (self.n,):  # compiled loops would not notice
+            shapes = self.y.shape, self.weights.shape
+            raise InvalidInputError("shape of labels and weights", shapes, f"({self.n},) for each, as there are rows")
+
     @property
     def n(self) -> int:
         """Number of examples."""

@@ -58,7 +58,7 @@ def changed_array(rng: np.random.Generator, content: bytes) -> bytes:
         return damaged(rng, content)
     array, written = np.load(io.BytesIO(content)), io.BytesIO()
     changes = (
-        lambda: array[:-1],
+        lambda: array[:-1] if array.ndim else array,
         lambda: array.reshape(-1)[: array.size // 2],
         lambda: array.T if array.ndim > 1 else array[:, None],
         lambda: np.concatenate([array, array]) if array.ndim else array,

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing import resource_tracker
 from numbers import Integral
 from typing import Any
@@ -41,15 +41,13 @@ def check_n_jobs(n_jobs: object) -> None:
 
 def outcomes(parallel: Parallel, jobs: Iterable[Any]) -> Iterator[Any]:
     """Yield what joblib's ``delayed`` jobs return; ``parallel`` must return a generator. Ctrl-C ends all jobs."""
+    elsewhere = effective_n_jobs(parallel.n_jobs) > 1  # those that run here have safe points, and need no trackers
     with hold_interrupts():
-        with start_deaf():
+        with start_deaf() if elsewhere else nullcontext():
             results = parallel(jobs)
         try:
-            if effective_n_jobs(parallel.n_jobs) == 1:  # the jobs run here, and have safe points
+            with answer_at_once() if elsewhere else nullcontext():
                 yield from results
-            else:
-                with answer_at_once():
-                    yield from results
         except GeneratorExit:
             raise
         except BaseException as error:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import SiteGaussian, Sites
-from marginwise.errors import NotConvergedError
+from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.contract import Posterior
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import WeightedLikelihood
@@ -156,6 +156,9 @@ class GaussianPosterior(Posterior):
         cls, problem: Problem, hyperparameters: Model, likelihood: WeightedLikelihood, sites: Sites
     ) -> GaussianPosterior:
         """Return the posterior of sites found before: one factorisation, and no search for a fixed point."""
+        shapes = tuple(np.shape(part) for part in sites)
+        if shapes != ((problem.n,),) * 2:  # compiled loops would not notice
+            raise InvalidInputError("shape of sites", shapes, f"({problem.n},) for each, as there are examples")
         gaussian = problem.covariance(hyperparameters).gaussian(*sites)
         if gaussian is None:
             raise NotConvergedError("these sites and this kernel do not belong together: no Gaussian has them")

@@ -2,6 +2,8 @@
 
     forked_studies.py killed STORE KILLS    kill a study of real methods so often, then let it end
     forked_studies.py shared STORE LOG N    let N processes share a study of toy methods
+    forked_studies.py crowd STORE KILLS N   let N processes share the miniature of the paper's study, and kill one of
+                                            them at random moments so often
 
 Prints a line of JSON that says what happened.
 """
@@ -19,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from marginwise.study import Plan, benchmarks, open_store, run_study
-from marginwise.study.paper import methods
+from marginwise.study.paper import methods, quick_plan
 from toy_study import SMALL, chance_plan
 
 #: The methods of a killed study: walks, quasi-Newton, sampling and a grid.
@@ -76,9 +78,34 @@ def share(url: str, log: str, processes: int) -> dict:
     return {"ended": all(ended)}
 
 
+def kill_in_a_crowd(url: str, kills: int, processes: int) -> dict:
+    chance, plan = random.Random(kills), quick_plan()
+    undisturbed = Path(url.removeprefix("sqlite:///")).with_name("undisturbed.sqlite")
+    run_study(plan, f"sqlite:///{undisturbed}", n_jobs=1)
+    killed, lost, total = 0, 0, len(plan.enumerate())
+    crowd: list[int] = []
+    with open_store(url) as store:
+        while killed < kills and len(store.rows()) < total - processes:
+            crowd += [forked(lambda: run_study(plan, url, n_jobs=1)) for _ in range(processes - len(crowd))]
+            before = len(store.rows())
+            time.sleep(chance.uniform(0.0, 0.6))
+            pid = crowd.pop(chance.randrange(len(crowd)))
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            killed += 1
+            lost += len(store.rows()) < before
+    for pid in crowd:
+        os.waitpid(pid, 0)
+    ended = ended_well(forked(lambda: run_study(plan, url, n_jobs=1)))
+    return {"killed": killed, "lost": lost, "ended": ended}
+
+
 if __name__ == "__main__":
     kind, *arguments = sys.argv[1:]
     if kind == "killed":
-        print(json.dumps(kill_and_resume(arguments[0], int(arguments[1]))))
+        told = kill_and_resume(arguments[0], int(arguments[1]))
+    elif kind == "crowd":
+        told = kill_in_a_crowd(arguments[0], int(arguments[1]), int(arguments[2]))
     else:
-        print(json.dumps(share(arguments[0], arguments[1], int(arguments[2]))))
+        told = share(arguments[0], arguments[1], int(arguments[2]))
+    print(json.dumps(told))

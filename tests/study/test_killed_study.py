@@ -45,6 +45,17 @@ def test_twenty_kills_change_nothing(tmp_path):
         assert not killed.claims()
 
 
+def test_a_hundred_kills_in_a_crowd_change_nothing(tmp_path, full):
+    if not full:
+        pytest.skip("takes minutes; the miniature of the paper's study, shared by three processes, with --full")
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    told = run_script("crowd", url, 100, 3)
+    assert (told["killed"], told["lost"], told["ended"]) == (100, 0, True)
+    with open_store(url) as killed, open_store(f"sqlite:///{tmp_path / 'undisturbed.sqlite'}") as whole:
+        assert table(killed) == table(whole)
+        assert not killed.claims()
+
+
 def test_processes_on_one_store_do_each_trial_once(tmp_path):
     url, log = f"sqlite:///{tmp_path / 'shared.sqlite'}", tmp_path / "log"
     assert run_script("shared", url, log, 3)["ended"]

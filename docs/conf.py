@@ -48,6 +48,7 @@ myst_links_external_new_tab = False
 nitpicky = True
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # docstrings tell types in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -118,14 +118,10 @@ def test_an_example_runs_and_its_words_hold(name: str, shown: Any) -> None:
         titles = [figure.get_suptitle(), *(axes.get_title() + axes.get_title(loc="left") for axes in figure.axes)]
         assert any(len(title) > 15 for title in titles), titles
     assert CLAIMS[name](names)
-
-
-def test_the_example_of_reports_makes_the_pages_that_it_links(shown: Any, tmp_path: Path) -> None:
-    shown("reports")
-    linked = re.findall(r"<(reports/[^>]+)>`__", EXAMPLES["reports"].read_text(encoding="utf-8"))
-    assert len(linked) == 2
-    for page in linked:
-        check_page((tmp_path / page).read_text(encoding="utf-8"))
+    for page in re.findall(
+        r"<(\w+/[^>]+\.html)>`__", EXAMPLES[name].read_text(encoding="utf-8")
+    ):  # those that it links to
+        check_page(Path(page).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES.values(), ids=lambda path: path.stem)

@@ -333,7 +333,7 @@ def test_models_saved_by_earlier_versions_predict_as_they_did(stored):
 
 
 def test_a_margin_svc_saved_before_there_were_pairs_predicts_as_it_did():
-    """``stored/make_margin.py`` wrote it when each class was separated from the rest."""
+    """``stored/make.py`` wrote it when each class was separated from the rest."""
     model = load_model(STORED / "margin-rest.skops")
     expected = json.loads((STORED / "margin-rest.json").read_text())
     X = np.array(expected["X"])

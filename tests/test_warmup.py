@@ -22,6 +22,23 @@ assert warm_up() == len(FUNCTIONS) > 50
 print([function.py_func.__name__ for function in FUNCTIONS if not function.signatures])
 """
 
+DEFAULT = """
+import gc
+from multiprocessing import resource_tracker
+
+import numpy as np
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+from marginwise import TunedSVC
+from marginwise._runtime.jit import FUNCTIONS
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+model = TunedSVC(random_state=0).fit(X, X[:, 0] > 0)
+model.predict(X)
+print(*sorted(function.py_func.__name__ for function in FUNCTIONS if function.signatures))
+print(gc.isenabled(), resource_tracker._resource_tracker._fd, loky_tracker._resource_tracker._fd)
+"""
+
 FIRST_FIT = """
 from marginwise import MarginSVC
 MarginSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
@@ -53,3 +70,13 @@ def test_a_first_fit_says_in_one_line_that_it_compiled(tmp_path: Path) -> None:
     assert first.count("\n") == 1
     assert str(tmp_path) in first
     assert run(FIRST_FIT, tmp_path).stderr == ""
+
+
+def test_the_default_compiles_little_and_starts_no_process(tmp_path: Path) -> None:
+    """Each function that is compiled takes a first fit a tenth of a second, and each process that is started more."""
+    functions, rest = run(DEFAULT, tmp_path).stdout.splitlines()
+    assert functions.split() == [
+        *("_add_weighted_distances", "_fill_distances", "_fill_scaled", "_to_covariance"),
+        *("fill_tilted", "half_line", "tilted_slack"),
+    ]
+    assert rest == "True None None"

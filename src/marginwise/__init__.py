@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from marginwise._runtime.garbage import uncollected
+
 if TYPE_CHECKING:
     from marginwise.criteria import Criterion, Evaluation, criterion_names, evaluate
     from marginwise.datasets import benchmark_names, load_benchmark, load_inputs, load_table
@@ -70,7 +72,8 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(import_module(f"marginwise.{_HOME[name]}"), name)
+        with uncollected():
+            return getattr(import_module(f"marginwise.{_HOME[name]}"), name)
     raise AttributeError(f"module 'marginwise' has no attribute {name!r}")
 
 

@@ -11,13 +11,15 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event
+
+from marginwise._runtime.garbage import uncollected
 
 _CONFIG: Any = numba.config  # which is read from the environment
 
@@ -30,7 +32,7 @@ FUNCTIONS: list[Any] = []
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
     """Compile at the first call, and keep the machine code on disk so that later processes start at once."""
-    options = {"nogil": True, "error_model": "numpy", **options}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     try:
         with _kept_in(cache_folder() / f"{function.__module__}-{_digest(function)}"):
             dispatcher = numba.njit(cache=True, **options)(function)
@@ -47,7 +49,7 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
 compiled_vector = partial(compiled, fastmath={"nnan", "nsz", "contract", "reassoc", "arcp"})
 
 #: A part of compiled functions that Python itself does not call: without the code to be called from there.
-compiled_part = partial(compiled, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+compiled_part = partial(compiled, no_cpython_wrapper=True)
 
 
 def cache_folder() -> Path:
@@ -101,31 +103,40 @@ def _warn_that_nothing_is_kept() -> None:
         )
 
 
-class _Clock(event.Listener):
-    """Adds up the time of compilations; those that others ask for are part of theirs."""
+class _Compilations(event.Listener):
+    """Adds up the time of compilations, during which no garbage is collected; parts of others are in their time."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._starts: list[float] = []
+        self._under_way: list[ExitStack] = []  # of one thread: Numba lets only one compile
 
     def on_start(self, event: Any) -> None:
-        self._starts.append(time.perf_counter())
+        self._under_way.append(scope := ExitStack())
+        if len(self._under_way) == 1:
+            scope.enter_context(uncollected())
+            scope.callback(self._add_since, time.perf_counter())
 
     def on_end(self, event: Any) -> None:
-        start = self._starts.pop()
-        if not self._starts:
-            self.seconds += time.perf_counter() - start
+        if self._under_way:  # one of somebody else's may have begun before marginwise was imported
+            self._under_way.pop().close()
+
+    def _add_since(self, start: float) -> None:
+        self.seconds += time.perf_counter() - start
+
+
+_compilations = _Compilations()
+event.register("numba:compile", _compilations)  # type: ignore[no-untyped-call]
 
 
 @contextmanager
 def telling_of_compilation() -> Iterator[None]:
     """Say in one line, by the logger ``marginwise``, if it was compilation that took the time."""
-    clock = _Clock()
-    with event.install_listener("numba:compile", clock):
-        yield
-    if clock.seconds > _WORTH_TELLING and multiprocessing.parent_process() is None and FUNCTIONS[0].stats.cache_path:
+    before = _compilations.seconds
+    yield
+    seconds = _compilations.seconds - before
+    if seconds > _WORTH_TELLING and multiprocessing.parent_process() is None and FUNCTIONS[0].stats.cache_path:
         logging.getLogger("marginwise").warning(
             "marginwise compiled its loops for this machine, which took %.1f s; the next process finds them in %s",
-            clock.seconds,
+            seconds,
             cache_folder(),
         )

@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from marginwise._arrays import Array
 from marginwise.covariance.krylov import solve_krylov
-from marginwise.covariance.triangles import fill_scaled
+from marginwise.covariance.triangles import scaled
 
 #: Krylov vectors before a system is solved by elimination instead, or not at all.
 _MAX_KRYLOV = 60
@@ -50,8 +50,7 @@ class DenseCorrelations(Correlations):
     @classmethod
     def of(cls, covariance: Array, scale: Array, own: float) -> DenseCorrelations:
         """Return those of a covariance of which the lower triangle is filled."""
-        R = np.empty_like(covariance, order="F")
-        fill_scaled(covariance, 1.0 / scale, R)
+        R = scaled(covariance, 1.0 / scale)
         np.fill_diagonal(R, own)
         return cls(R, R * R)
 

@@ -20,7 +20,7 @@ from marginwise.covariance.correlations import Correlations, DenseCorrelations
 from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
 from marginwise.covariance.gaussian import SiteGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
-from marginwise.covariance.triangles import inverse_triangle, mirrored
+from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled
 from marginwise.kernels import Kernel, Precomputed
 
 keep_freed_blocks()
@@ -120,8 +120,9 @@ class DenseCovariance(RowCovariance, SiteCovariance):
 
     def _inner(self, root: Array) -> Array:
         """Return the lower triangle of I + T^½KT^½, in Fortran order."""
-        inner = np.empty_like(self.gram, order="F")
-        _fill_inner(self.gram, root, inner)
+        inner = scaled(self.gram.T, root, mirror=False)  # the same matrix, in Fortran order
+        diagonal = np.einsum("ii->i", inner)  # a view
+        diagonal += 1.0
         return inner
 
     def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
@@ -192,16 +193,6 @@ class DenseGaussian(SiteGaussian):
         b = self.dual_mean if nu is None else self.coefficients(nu)
         sigma = self.full_covariance()
         return self.prior.contract(marginals_cotangent(sigma, self.tau, b, mean_bar, variance_bar))
-
-
-@compiled_vector
-def _fill_inner(gram: Array, root: Array, B: Array) -> None:
-    """Fill the lower triangle of B with that of I + T^½KT^½."""
-    n = len(root)
-    for j in range(n):
-        for i in range(j, n):
-            B[i, j] = root[i] * root[j] * gram[j, i]
-        B[j, j] += 1.0
 
 
 @compiled_vector

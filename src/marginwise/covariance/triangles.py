@@ -14,8 +14,13 @@ _LEAF = 80
 
 def mirrored(lower: Array) -> Array:
     """Return the symmetric matrix with this lower triangle."""
+    return scaled(lower, np.ones(len(lower)))
+
+
+def scaled(lower: Array, scale: Array, mirror: bool = True) -> Array:
+    """Return s_i A_ij s_j, A the symmetric matrix with this lower triangle (Fortran order), or its lower half alone."""
     full = np.empty_like(lower, order="F")
-    fill_scaled(lower, np.ones(len(lower)), full)
+    _fill_scaled(lower, scale, mirror, full)
     return full
 
 
@@ -35,8 +40,7 @@ def inverse_triangle(L: Array) -> Array:
 
 
 @compiled
-def fill_scaled(lower: Array, scale: Array, full: Array) -> None:
-    """Fill ``full`` with s_i A_ij s_j, A the symmetric matrix with this lower triangle; both in Fortran order."""
+def _fill_scaled(lower: Array, scale: Array, mirror: bool, full: Array) -> None:
     n = len(lower)
     block = 32  # the mirrored entries of a block stay in the cache
     for start in range(0, n, block):
@@ -47,4 +51,5 @@ def fill_scaled(lower: Array, scale: Array, full: Array) -> None:
                 for i in range(low if low > j else j, high):
                     value = lower[i, j] * scale[i] * scale[j]
                     full[i, j] = value
-                    full[j, i] = value
+                    if mirror:
+                        full[j, i] = value

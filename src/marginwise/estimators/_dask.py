@@ -14,7 +14,7 @@ from marginwise.draw import row_numbers
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._classes import ClassificationTable, classified
 from marginwise.estimators._encoding import Encoding, donor_places
-from marginwise.estimators._scaling import Scaling
+from marginwise.estimators._scaling import Scaling, sum_of, twofold_sums
 from marginwise.tables import Schema
 from marginwise.tables.reading import NUMBER, Cells, columns_of
 from marginwise.tables.schema import canonical, chosen_columns
@@ -58,10 +58,9 @@ def dask_encoding(table: ClassificationTable, schema: Schema, standardize: bool)
         where = schema.columns[int(np.argmax(infinite))].where
         raise InvalidInputError(f"X, {where}", "infinity", "finite numbers, or NaN for none")
     unit[unit == 0.0] = 1.0
-    total, known = blocks.total(_sums, unit, columns=[weights])
-    known = np.where(gapped > 0, known, weights.sum())  # to the last digit as in memory
+    total, known = map(sum_of, zip(*blocks.map(_sums, unit, columns=[weights]), strict=True))
     centre = total / np.maximum(known, np.finfo(float).tiny)
-    squares = blocks.total(_squares, unit, centre, columns=[weights])
+    squares = sum_of(blocks.map(_squares, unit, centre, columns=[weights]))
     scaling = Scaling.from_moments(unit, centre, np.sqrt(squares / np.maximum(known, np.finfo(float).tiny)))
     moments = scaling.unit * scaling.centre, scaling.unit * scaling.spread
     if not standardize:
@@ -121,11 +120,12 @@ def _extremes(X: Array) -> tuple[Array, Array, Array]:
 
 def _sums(X: Array, unit: Array, weights: Array) -> tuple[Array, Array]:
     known = ~np.isnan(X)
-    return weights @ np.where(known, X / unit, 0.0), weights @ known
+    own = weights[:, None] * known
+    return twofold_sums(own * np.where(known, X / unit, 0.0)), twofold_sums(own)
 
 
 def _squares(X: Array, unit: Array, centre: Array, weights: Array) -> Array:
-    return weights @ np.where(np.isnan(X), 0.0, X / unit - centre) ** 2
+    return twofold_sums(weights[:, None] * np.where(np.isnan(X), 0.0, X / unit - centre) ** 2)
 
 
 def _counts(X: Array, n_values: tuple[int, ...], weights: Array) -> Array:

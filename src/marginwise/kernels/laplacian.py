@@ -12,10 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._runtime.jit import compiled, compiled_vector
+from marginwise._runtime.jit import compiled_vector
 from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
-from marginwise.kernels.rbf import BLOCK
-from marginwise.kernels.stationary import Stationary
+from marginwise.kernels.stationary import Stationary, exponentials
 
 #: (lowest, highest) value that a search may reach.
 K1_BOUNDS = (1e-3, 1e5)
@@ -66,15 +65,7 @@ class Laplacian(Stationary):
 
     def cross(self, A: Array, B: Array) -> Array:
         scales = self.lengths(A.shape[1])
-        A, columns = A / scales, np.ascontiguousarray((B / scales).T)
-        K = np.empty((len(A), columns.shape[1]))
-        for start in range(0, len(A), BLOCK):
-            block = K[start : start + BLOCK]
-            _distances(A[start : start + BLOCK], columns, block)
-            np.negative(block, out=block)
-            np.exp(block, out=block)
-            block *= self.k1
-        return K
+        return exponentials(A / scales, B / scales, 1, self.k1)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K the derivative for log λ_a is ``Σ_ij W_ij |a_ia - b_ja|/λ_a``: no product of matrices."""
@@ -97,18 +88,6 @@ def _k1_law(n_inputs: int) -> Normal:
 def _scale_law(n_inputs: int) -> Normal:
     """Return the law of ln λ: at about d two standardised rows in d inputs are on average at scaled distance one."""
     return math.log(n_inputs) + 0.12, 1.0
-
-
-@compiled
-def _distances(A: Array, columns: Array, distances: Array) -> None:
-    """Fill ``distances`` with Σ_a |a_ia - b_ja|; ``columns`` holds one input of all b_j in each row."""
-    for i in range(len(A)):
-        row = distances[i]
-        row[:] = 0.0
-        for a in range(len(columns)):
-            here, there = A[i, a], columns[a]
-            for j in range(len(row)):
-                row[j] += abs(here - there[j])
 
 
 @compiled_vector

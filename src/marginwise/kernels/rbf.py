@@ -12,9 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise._runtime.jit import compiled
 from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
-from marginwise.kernels.stationary import Stationary
+from marginwise.kernels.stationary import Stationary, exponentials
 
 #: (lowest, highest) value that a search may reach. Beyond them every criterion is flat: the classifier is constant,
 #: the nearest neighbour's label, or blind to the input, and random walks "get stuck in a plateau" (section ztmc).
@@ -23,9 +22,6 @@ LENGTH_SCALE_BOUNDS = (1e-2, 1e3)
 
 #: Mean and standard deviation of ln k0 under the default prior.
 K0_LAW: Normal = (math.log(3.0), 1.5)
-
-#: Rows of the matrix made at a time; a block and its temporaries fit the second-level cache up to n ≈ 3000.
-BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -71,18 +67,9 @@ class RBF(Stationary):
         return self.k0
 
     def cross(self, A: Array, B: Array) -> Array:
-        """Return k0 exp(-½|a_i - b_j|²) for scaled inputs, in blocks of rows that stay in the cache."""
+        """Return k0 exp(-½|a_i - b_j|²) for scaled inputs."""
         centre = centre_of(B)
-        A, B = self._scaled(A, centre), self._scaled(B, centre)
-        columns = np.ascontiguousarray(B.T)
-        K = np.empty((len(A), len(B)))
-        for start in range(0, len(A), BLOCK):
-            block = K[start : start + BLOCK]
-            _squared_distances(A[start : start + BLOCK], columns, block)
-            block *= -0.5
-            np.exp(block, out=block)
-            block *= self.k0
-        return K
+        return exponentials(self._scaled(A, centre), self._scaled(B, centre), 2, self.k0)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K, row sums w and column sums u, the derivative for log l_a is
@@ -116,20 +103,3 @@ def length_scale_law(n_inputs: int) -> Normal:
 
 def _k0_law(n_inputs: int) -> Normal:
     return K0_LAW
-
-
-@compiled
-def _squared_distances(A: Array, columns: Array, squared: Array) -> None:
-    """Fill ``squared`` with |a_i - b_j|², where ``columns`` holds one input of all b_j in each row.
-
-    Differences, input after input, rather than |a|² + |b|² - 2ab: nothing cancels, and repeated points get the same
-    bits wherever they stand, which no matrix product promises. Up to 60 inputs it is the faster way, too.
-    """
-    for i in range(len(A)):
-        row = squared[i]
-        row[:] = 0.0
-        for a in range(len(columns)):
-            here, there = A[i, a], columns[a]
-            for j in range(len(row)):
-                difference = here - there[j]
-                row[j] += difference * difference

@@ -13,7 +13,7 @@ import math
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled, compiled_part
-from marginwise.likelihoods.truncated import half_line, logistic
+from marginwise.likelihoods.truncated import half_line
 
 Entries = tuple[float, float, float, float, float, float, float, float, float]
 
@@ -22,18 +22,12 @@ _SQRT_HALF = math.sqrt(0.5)
 
 
 @compiled_part
-def _log_most(x: float) -> float:
-    """Return ln Φ(x) for x ≥ 0."""
-    return math.log1p(-0.5 * math.erfc(x * _SQRT_HALF))
-
-
-@compiled_part
 def tilted_slack(power: int, m: float, v: float, C: float) -> Entries:
     """Return ln Z = ln ∫ N(f; m, v) t(f) df and its derivatives, as the rows of ``base.Moments``."""
     s = math.sqrt(v)
     a = (1.0 - m) / s
+    c, lost = C * s, C * v / (1.0 + C * v)
     if power == 1:
-        c = C * s
         b, scale, log_scale = c - a, 1.0, 0.0
     else:
         scale = 1.0 / math.sqrt(1.0 + C * v)
@@ -41,28 +35,31 @@ def tilted_slack(power: int, m: float, v: float, C: float) -> Entries:
     log_outer, D, V, K3, K4 = half_line(a)
     log_inner, mean, variance, skewness, fourth = half_line(b)
     log_odds = log_inner + log_scale - log_outer
-    r, q = logistic(log_odds), logistic(-log_odds)  # weights of the inner and of the outer half
+    odds = math.exp(-abs(log_odds))
+    rare, frequent = odds / (1.0 + odds), 1.0 / (1.0 + odds)
+    r, q = (rare, frequent) if log_odds < 0.0 else (frequent, rare)  # weights of the inner and of the outer half
     d = scale * mean
     U = scale * scale * variance
-    U3 = scale**3 * skewness
-    U4 = scale**4 * fourth
+    U3 = scale * scale * scale * skewness
+    U4 = scale * scale * scale * scale * fourth
     gap = D + d  # distance of the two means; they lie at +q2 and -q1 from the common one
     q1, q2 = q * gap, r * gap
 
-    if a < 0.0:
-        log_z = _log_most(-a) + math.log1p(math.exp(log_odds))
-    elif power == 1 and b >= 0.0:
-        log_z = -0.5 * a * a - _LOG_SQRT_2PI + log_outer + math.log1p(math.exp(log_odds))
-    elif power == 1:
-        log_z = -c * (a - 0.5 * c) + _log_most(-b) + math.log1p(math.exp(-log_odds))
+    # With x the log-odds, ln Z = ln Z_outer + ln(1 + e^x) = ln Z_inner + ln(1 + e^-x), from the half that is more of a
+    # normal density, and ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|). ln Φ comes from Φ's complement, which is small.
+    if power == 1 and a >= 0.0 and b >= 0.0:
+        log_half, log_rest = -0.5 * a * a - _LOG_SQRT_2PI + log_outer, log_odds
     else:
-        lost = C * v / (1.0 + C * v)
-        log_z = -0.5 * a * a * lost + log_scale + _log_most(-b) + math.log1p(math.exp(-log_odds))
+        log_half, log_rest = math.log1p(-0.5 * math.erfc(-_SQRT_HALF * (a if a < 0.0 else b))), log_odds
+        if a >= 0.0:
+            log_half += -c * (a - 0.5 * c) if power == 1 else log_scale - 0.5 * a * a * lost
+            log_rest = -log_odds
+    log_z = log_half + (log_rest if log_rest > 0.0 else 0.0) + math.log1p(odds)
 
     keep = q * V + r * U + r * q * gap * gap
-    third = q * (K3 + 3.0 * V * q2) - r * (U3 + 3.0 * U * q1) + r * q * (r - q) * gap**3
-    fourth_moment = q * (K4 + 3.0 * V * V + 4.0 * K3 * q2 + 6.0 * V * q2 * q2 + q2**4) + r * (
-        U4 + 3.0 * U * U + 4.0 * U3 * q1 + 6.0 * U * q1 * q1 + q1**4
+    third = q * (K3 + 3.0 * V * q2) - r * (U3 + 3.0 * U * q1) + r * q * (r - q) * gap * gap * gap
+    fourth_moment = q * (K4 + 3.0 * V * V + q2 * (4.0 * K3 + q2 * (6.0 * V + q2 * q2))) + r * (
+        U4 + 3.0 * U * U + q1 * (4.0 * U3 + q1 * (6.0 * U + q1 * q1))
     )
     if power == 1:
         slope = C * r
@@ -71,8 +68,7 @@ def tilted_slack(power: int, m: float, v: float, C: float) -> Entries:
         slope_c = r * (U + q * d * gap)
         curvature_c = -(r * (U3 + 2.0 * q1 * U + q * d * (U + q1 * q1)) - r * q * d * (V + q2 * q2)) / s
     else:
-        lost = C * v / (1.0 + C * v)
-        slope = C * s * r * d
+        slope = c * r * d
         shrink = r * lost * (1.0 + q * D * mean * lost / scale)
         loss = 0.5 * (d * d + U)  # mean of w²/2 in the inner half
         log_z_c = -v * r * loss

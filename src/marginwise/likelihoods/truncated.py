@@ -49,21 +49,16 @@ def half_line(x: float) -> tuple[float, float, float, float, float]:
         mean = 1.0 / (x + second)
         variance = mean * (second - mean)
         skewness = mean * mean * second * (third - second) * (x + mean)
-        return -math.log(x + mean), mean, variance, skewness, _fourth(x, mean, variance, skewness)
-    if x > -_TAIL:
-        log_mills = _LOG_SQRT_HALF_PI + 0.5 * x * x + math.log(math.erfc(x * _SQRT_HALF))
+        log_mills = -math.log(x + mean)
     else:
-        log_mills = _LOG_SQRT_2PI + 0.5 * x * x + math.log1p(-0.5 * math.erfc(-x * _SQRT_HALF))
-    inverse = math.exp(-log_mills)
-    mean = inverse - x
-    variance = 1.0 - mean * inverse
-    skewness = inverse * ((x + 2.0 * mean) * mean - 1.0)
-    return log_mills, mean, variance, skewness, _fourth(x, mean, variance, skewness)
-
-
-@compiled_part
-def _fourth(x: float, mean: float, variance: float, skewness: float) -> float:
-    """Return the fourth cumulant from the first three, -dκ₃/dx; from its leading term where that would cancel."""
-    if x > 1e4:
-        return 6.0 / (x * x * x * x)
-    return 2.0 * variance * (1.0 - variance) - (x + 2.0 * mean) * skewness
+        if x > -_TAIL:
+            log_mills = _LOG_SQRT_HALF_PI + 0.5 * x * x + math.log(math.erfc(x * _SQRT_HALF))
+        else:
+            log_mills = _LOG_SQRT_2PI + 0.5 * x * x + math.log1p(-0.5 * math.erfc(-x * _SQRT_HALF))
+        inverse = math.exp(-log_mills)
+        mean = inverse - x
+        variance = 1.0 - mean * inverse
+        skewness = inverse * ((x + 2.0 * mean) * mean - 1.0)
+    # The fourth is -dκ₃/dx, far out its leading term, because there the others cancel.
+    fourth = 2.0 * variance * (1.0 - variance) - (x + 2.0 * mean) * skewness if x <= 1e4 else 6.0 / (x * x * x * x)
+    return log_mills, mean, variance, skewness, fourth

@@ -83,6 +83,12 @@ def test_the_papers_sampler_gives_the_same_gradient(slack: Slack) -> None:
     assert result.info["steps"] == 8_000
 
 
+def test_the_papers_sampler_is_taken_as_it_is() -> None:
+    short = Evidence(sampler="paper", hmc_steps=20).evaluate(blobs(40, 2), Hyperparameters(2.0, 300.0, 0.5, [3.0, 2.0]))
+    assert short.info["rhat"] > 1.1
+    assert short.status.ok
+
+
 def test_the_papers_sampler_has_no_value() -> None:
     with pytest.raises(InvalidInputError, match="the paper's sampler gives the gradient alone"):
         Evidence(sampler="paper", value=True)

@@ -193,9 +193,7 @@ def test_dask_tables():
 @pytest.mark.filterwarnings("default::marginwise.errors.ConvergenceWarning")
 def test_searches_that_did_not_converge_are_told_of():
     X, y = views(0, 40)
-    with pytest.warns(
-        ConvergenceWarning, match="3 of 3 searches had not converged, and the best"
-    ):
+    with pytest.warns(ConvergenceWarning, match="3 of 3 searches had not converged, and the best"):
         model = TunedSVC(1.0, restarts=2, combine="mean", max_evaluations=3, random_state=0).fit(X, y)
     assert len(model.models_[0].members) == 1
 

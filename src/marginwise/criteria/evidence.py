@@ -40,7 +40,8 @@ class Evidence(Criterion):
         Seed of the noise.
     sampler : {"guided", "paper"}
         "guided": many chains guided by expectation propagation. "paper": the paper's Hybrid Monte Carlo, one chain with
-        ``hmc_steps`` steps discarded and as many made use of for each gradient, whatever the precision; no value.
+        ``hmc_steps`` steps discarded and as many made use of for each gradient, taken as it is whether or not the chain
+        has mixed (``info["rhat"]``); no value.
     hmc_steps : int
         The paper's number of steps, 20,000.
 
@@ -99,6 +100,8 @@ class Evidence(Criterion):
         if posterior.log_evidence is not None and posterior.log_evidence_se is not None:
             n = float(problem.weights.sum())
             value, info["value_se"] = posterior.log_evidence / n, posterior.log_evidence_se / n
-        # Near an optimum the gradient is smaller than any error: that is no failure, and the error says so.
-        noisy = posterior.status.code is Code.IMPRECISE
+        # Near an optimum the gradient is smaller than any error: that is no failure, and the error says so. The paper
+        # takes what its chain gives; whether it has mixed is in ``info``.
+        as_it_is = self.sampler == "paper" and bool(np.isfinite(posterior.gradient).all())
+        noisy = as_it_is or posterior.status.code is Code.IMPRECISE
         return Evaluation(value, posterior.gradient, CONVERGED if noisy else posterior.status, info=info)

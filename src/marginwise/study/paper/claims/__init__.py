@@ -16,18 +16,21 @@ def judged(findings: Findings) -> list[tuple[Claim, Judgement]]:
 
 
 def held_in(findings: Findings) -> dict[Claim, tuple[list[str], list[str]]]:
-    """Return for each claim the settings of the searches in which it holds, and all in which it can be judged.
+    """Return for each claim the other settings of the searches in which it holds, and all that bear on it.
 
-    The walks are varied with the ascents in the setting nearest to the paper, and the other way round.
+    The walks are varied with the ascents in the setting nearest to the paper, and the other way round. A setting bears
+    on a claim if it can be judged there and the numbers are others than in the setting nearest to the paper.
     """
-    views = {f"walks {key}": findings.in_setting(key, NEAREST_ASCENT) for key in WALK_SETTINGS}
-    views |= {f"ascents {key}": findings.in_setting(NEAREST_WALK, key) for key in ASCENT_SETTINGS}
+    base = dict(judged(findings.in_setting(NEAREST_WALK, NEAREST_ASCENT)))
+    walks_in = {f"walks {key}": (key, NEAREST_ASCENT) for key in WALK_SETTINGS if key != NEAREST_WALK}
+    ascents_in = {f"ascents {key}": (NEAREST_WALK, key) for key in ASCENT_SETTINGS if key != NEAREST_ASCENT}
     found: dict[Claim, tuple[list[str], list[str]]] = {claim: ([], []) for claim in CLAIMS}
-    for name, view in views.items():
-        for claim, judgement in judged(view):
+    for name, setting in {**walks_in, **ascents_in}.items():
+        for claim, judgement in judged(findings.in_setting(*setting)):
             holds, known = found[claim]
-            if judgement.verdict != UNTESTED:
-                known.append(name)
-            if judgement.verdict == HOLDS:
+            if judgement.verdict == UNTESTED or judgement.numbers == base[claim].numbers:
+                continue
+            known.append(name)
+            if judgement.verdict in (HOLDS, ANSWERED):
                 holds.append(name)
     return found

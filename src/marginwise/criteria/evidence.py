@@ -102,6 +102,7 @@ class Evidence(Criterion):
             value, info["value_se"] = posterior.log_evidence / n, posterior.log_evidence_se / n
         # Near an optimum the gradient is smaller than any error: that is no failure, and the error says so. The paper
         # takes what its chain gives; whether it has mixed is in ``info``.
-        as_it_is = self.sampler == "paper" and bool(np.isfinite(posterior.gradient).all())
+        gradient = posterior.gradient
+        as_it_is = self.sampler == "paper" and gradient is not None and bool(np.isfinite(gradient).all())
         noisy = as_it_is or posterior.status.code is Code.IMPRECISE
-        return Evaluation(value, posterior.gradient, CONVERGED if noisy else posterior.status, info=info)
+        return Evaluation(value, gradient, CONVERGED if noisy else posterior.status, info=info)

@@ -16,11 +16,6 @@ from marginwise.problem import Problem
 class SupportVectorFraction(Criterion):
     """Training error plus fraction of support vectors: removing any other point changes nothing.
 
-    Parameters
-    ----------
-    slack : str or Slack, optional
-        One of ``slacks``; by default the first.
-
     Examples
     --------
     >>> from marginwise import Hyperparameters, evaluate
@@ -44,11 +39,6 @@ class SupportVectorFraction(Criterion):
 
 class JaakkolaHaussler(Criterion):
     """The fraction of points with α_i K_ii ≥ y_iθ*_i: no other can be misclassified when left out.
-
-    Parameters
-    ----------
-    slack : str or Slack, optional
-        One of ``slacks``; by default the first.
 
     Examples
     --------

@@ -23,11 +23,6 @@ from marginwise.problem import Problem
 class GACV(Criterion):
     """An estimate of the leave-one-out hinge loss, hence of a bound on the leave-one-out error.
 
-    Parameters
-    ----------
-    slack : str or Slack, optional
-        One of ``slacks``; by default the first.
-
     Examples
     --------
     >>> from marginwise import Hyperparameters, evaluate

@@ -22,11 +22,6 @@ class LeastSquaresLeaveOneOut(Criterion):
     One factorisation gives the moments of the latent function of each class without each example in turn; a softmax
     function turns them into probabilities, its steepness found at the same time (``marginwise.many.link``).
 
-    Parameters
-    ----------
-    slack : str or Slack, optional
-        One of ``slacks``; by default the first.
-
     Examples
     --------
     >>> from marginwise import Hyperparameters, evaluate

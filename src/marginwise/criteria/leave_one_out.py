@@ -29,11 +29,6 @@ _SURE = 1e-6
 class LeaveOneOut(Criterion):
     """The fraction of points misclassified by an SVM trained on all the others.
 
-    Parameters
-    ----------
-    slack : str or Slack, optional
-        One of ``slacks``; by default the first.
-
     Examples
     --------
     >>> from marginwise import Hyperparameters, evaluate

@@ -32,11 +32,6 @@ _SINGULAR = "the span could not be computed: K + I/C is singular to rounding; a 
 class RawSpan(Criterion):
     """The leave-one-out error if no removal changed which other points are support vectors.
 
-    Parameters
-    ----------
-    slack : str or Slack, optional
-        One of ``slacks``; by default the first.
-
     Examples
     --------
     >>> from marginwise import Hyperparameters, evaluate

@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "examples_gallery.use_our_style"),
     "reset_modules_order": "before",
     "image_srcset": ["2x"],
+    "capture_repr": (),  # what is printed is shown, and no more
     "matplotlib_animations": False,
     "show_memory": False,
     "write_computation_times": False,

@@ -58,12 +58,13 @@ print("suspicious:", suspicious, "(the least probable first)")
 # The study
 # ---------
 # ``marginwise study run`` runs the paper's experiments, or a part of them, into a store, and ``study report``
-# makes a page of it. Here it is a miniature: one data set, three methods.
+# makes a page of it. Here it is a miniature: one data set, three methods. (``--redo`` replaces trials of an
+# earlier version, if there are any.)
 
 store = f"sqlite:///{folder.resolve()}/study.sqlite"
 part = ["--datasets", "crabs", "--methods", "le1-walk,span-walk,tuned-svc"]
-with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-    assert main(["study", "run", "--quick", *part, "--store", store]) == 0
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main(["study", "run", "--quick", "--redo", *part, "--store", store]) == 0
     assert main(["study", "report", "--store", store, "--output", str(folder / "study")]) == 0
 print("written:", folder / "study" / "index.html")
 

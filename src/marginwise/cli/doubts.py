@@ -76,14 +76,14 @@ def add_doubts(page: Page, held_out: HeldOutRows, labels: Sequence[str]) -> None
     if suspicious:
         page.text(
             f"All other rows speak against the label of {numbered(n, 'row')}: it was given a probability below "
-            f"{SUSPICIOUS:.0%}. If every label were right, about {by_chance:.1f} such rows would be expected by "
-            "chance alone. A mix-up of samples, a slip of the pen and a truly unusual case all look like this: check "
-            "these rows first, and change a label only for a reason outside this table."
+            f"{100 * SUSPICIOUS:.0f} %. If every label were right, about {by_chance:.1f} such rows would be "
+            "expected by chance alone. A mix-up of samples, a slip of the pen and a truly unusual case all look "
+            "like this: check these rows first, and change a label only for a reason outside this table."
         )
         shown = suspicious[:_MOST]
         _add_table(page, shown, f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}")
     else:
-        page.text(f"No label is suspicious: each was given a probability of at least {SUSPICIOUS:.0%}.")
+        page.text(f"No label is suspicious: each was given a probability of at least {100 * SUSPICIOUS:.0f} %.")
     _add_table(page, uncertain_rows(held_out, labels), "Rows that could be either, the most uncertain first")
 
 

@@ -76,7 +76,7 @@ def operating_points(held_out: HeldOutRows) -> list[OperatingPoint]:
 def add_operating_points(page: Page, held_out: HeldOutRows, labels: Sequence[str]) -> None:
     """Add a table of them."""
     no, yes = labels
-    names = ["as predicted", f"to find {_HIGH:.0%} of {yes}", f"to spare {_HIGH:.0%} of {no}"]
+    names = ["as predicted", f"to find {100 * _HIGH:.0f} % of {yes}", f"to spare {100 * _HIGH:.0f} % of {no}"]
     page.table(
         ["threshold", f"probability of {yes}", "sensitivity", "specificity", f"right about {yes}", f"right about {no}"],
         [

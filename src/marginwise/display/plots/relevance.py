@@ -91,6 +91,6 @@ class RelevanceDisplay:
         ax.set_xlabel(f"relevance{more}")
         ax.grid(axis="y", visible=False)
         ax.axvline(1.0 / len(self.names), color=MUTED, linewidth=1, linestyle="--", label="all inputs alike")
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -156,3 +156,20 @@ def test_the_story_is_told_in_about_ten_sentences(findings):
         findings, trials=Trials(replace(r, extra={**r.extra, "train_rows": 20.0}) for r in findings.trials.rows)
     )
     assert len(list(story(small))) == 1
+
+
+def test_cells_of_previous_work_beside_other_draws():
+    rows = paper_rows(shift={("ringnorm", "gp-variational"): 5.0, ("pima", "gp-laplace"): 20.0})
+    own = [row for row in rows if (row.dataset, row.method, row.number) == ("ringnorm", "gp-variational", 0)]
+    for error, words in ((0.017, "which has the quoted number"), (0.067, "far from the quoted number")):
+        varied = [
+            replace(row, dataset=f"ringnorm-draw-{number}", test_error=error + 0.0001 * number)
+            for number in range(1, 10)
+            for row in own
+        ]
+        findings = Findings(Trials(rows), varied=Trials(varied))
+        (told,) = sections.previous_misses(findings, Sensitivity.of(findings))
+        assert "over 10 draws" in told
+        assert words in told
+        assert "Pima, GP Lap" in told
+        assert "one split, no experiment" in told

@@ -9,7 +9,14 @@ from marginwise.display.table import minus
 from marginwise.study.paper import figures, tables
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, held_in, judged
-from marginwise.study.paper.compare import Comparison, all_datasets, all_methods, compare_means, compared
+from marginwise.study.paper.compare import (
+    Comparison,
+    all_datasets,
+    all_methods,
+    compare_means,
+    compare_previous,
+    compared,
+)
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.methods import METHODS
 from marginwise.study.paper.methods.variants import as_in_paper
@@ -181,7 +188,35 @@ def impossible() -> list[str]:
 def previous(findings: Findings) -> Section:
     """Show the best trials, in every setting, and the methods of previous work."""
     best = [tables.best(view.trials, name) for name, view in findings.settings().items()]
-    return Section("Best trials and previous work", [*best, tables.previous(findings.trials)])
+    found = Sensitivity.of(findings)
+    apart = [] if found is None else previous_misses(findings, found)
+    return Section("Best trials and previous work", [*best, tables.previous(findings.trials), *apart])
+
+
+def previous_misses(findings: Findings, found: Sensitivity) -> list[str]:
+    """Say of cells of table 5 that are more than 2 standard errors away whether the draw of the data may be why."""
+    told = []
+    for cell in compare_previous(findings.trials):
+        z = cell.in_standard_errors
+        if z is None or abs(z) <= 2 or cell.published is None:
+            continue
+        over = found.over_draws(cell.dataset, cell.column, cell.column.method) if cell.dataset in DRAWN_SETS else None
+        name = f"{paper.label(cell.dataset)}, {cell.column.label} ({minus(f'{z:+.1f}')} se)"
+        if over is None or over.sd is None or over.mean is None:
+            told.append(f"{name}: one split, no experiment")
+            continue
+        inside = abs(cell.published - over.mean) <= 2 * over.sd
+        told.append(
+            f"{name}: over {over.n} draws {spread(over)}, {'which has' if inside else 'far from'} the quoted number"
+        )
+    if not told:
+        return []
+    return [
+        "Cells of table 5 that are more than 2 standard errors away, and what other draws of the data show: "
+        + "; ".join(told)
+        + ". Where the draw is not why, the reason is not known: the methods are those of the works quoted as far as "
+        "the paper tells, and their programs are not at hand."
+    ]
 
 
 def times(findings: Findings) -> Section:

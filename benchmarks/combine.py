@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,22 +91,36 @@ def run(options):
 
 
 def report():
-    """Print a table with a row for each criterion and set: means over the splits."""
-    cells = defaultdict(list)
-    for row in RESULTS.rows():
-        cells[row["method"], row["set"]].append([float(row[name]) for name in RESULTS.measures])
+    """Print a table with a row for each criterion and set, means over the splits, and their means over the sets."""
+    table = {name: RESULTS.table()[name] for name in RESULTS.measures}
     print("| | data | splits | members | alone | best | mean | vote | log-loss best | mean | seconds best | together |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---" * 12 + "|")
     for method in CANDIDATES:
-        for name in FIVE:
-            if (f"{method}, vote", name) not in cells:
-                continue
-            best, mean, vote = (np.mean(cells[f"{method}, {way}", name], axis=0) for way in WAYS)
-            splits = len(cells[f"{method}, vote", name])
-            print(
-                f"| {method} | {name} | {splits} | {mean[3]:.1f} | {mean[2]:.1f} | {best[0]:.1f} | {mean[0]:.1f} "
-                f"| {vote[0]:.1f} | {best[1]:.3f} | {mean[1]:.3f} | {best[5]:.1f} | {mean[5]:.1f} |"
-            )
+        sets = [name for name in FIVE if f"{method}, vote" in table["error"][name]]
+        rows = [_row(table, name, method) for name in sets]
+        for name, row in zip(sets, rows, strict=True):
+            _print(method, name, len(table["error"][name][f"{method}, vote"]), row)
+        if rows:
+            _print(f"**{method}**", f"mean of {len(sets)}", "", np.mean(rows, axis=0))
+
+
+def _row(table, name, method):
+    def mean(measure, way):
+        return np.mean(list(table[measure][name][f"{method}, {way}"].values()))
+
+    return [
+        mean("members", "mean"),
+        mean("alone", "mean"),
+        *(mean("error", way) for way in WAYS),
+        *(mean("log_loss", way) for way in ("best", "mean")),
+        *(mean("seconds", way) for way in ("best", "mean")),
+    ]
+
+
+def _print(method, name, splits, row):
+    digits = (1, 1, 1, 1, 1, 3, 3, 1, 1)
+    cells = [f"{value:.{places}f}" for value, places in zip(row, digits, strict=True)]
+    print(f"| {method} | {name} | {splits} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

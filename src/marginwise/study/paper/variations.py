@@ -202,7 +202,8 @@ def papers_sampler(findings: Findings) -> PageTable | None:
         if not own or len(guided) < 2:
             continue
         end, ends = np.log(own[0].hyperparameters or ()), np.log([row.hyperparameters or () for row in guided])
-        apart = np.abs(end - ends.mean(axis=0)) / (ends.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(ends)))
+        moved = np.abs(end - ends.mean(axis=0))
+        apart = moved / (ends.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(ends)))
         error = 100 * (own[0].test_error or 0.0)
         sample = findings.varied.sample(dataset, REPEATED)
         assert sample.mean is not None
@@ -216,7 +217,7 @@ def papers_sampler(findings: Findings) -> PageTable | None:
                 Cell(f"{error:.1f}", error),
                 Cell(spread(sample), sample.mean),
                 Cell(minus(f"{z:+.1f}"), z),
-                Cell(f"{np.median(apart):.1f}", float(np.median(apart))),
+                Cell(f"{np.median(apart):.1f}", float(np.median(apart)), detail=f"{np.median(moved):.2g} in ln λ"),
                 own[0].evaluations,
                 Cell(f"{seconds:.2g}", seconds, detail=f"{published:,}; ×{published / seconds:,.0f}"),
                 Cell(f"{faster:.2g}", faster) if faster else None,

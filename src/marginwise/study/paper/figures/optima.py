@@ -31,7 +31,7 @@ class Scans(Drawing):
     @property
     def caption(self) -> str:
         return (
-            "Criteria along straight lines between the ends of two searches, the best one of all trials at the left. "
+            "Criteria along straight lines between the ends of two searches, pairs drawn at random, some of each. "
             "Up is better, and all is measured from the worse end: where a line dips below the dots, its ends are "
             "separate local optima."
         )

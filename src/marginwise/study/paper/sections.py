@@ -19,7 +19,7 @@ from marginwise.study.paper.compare import (
 )
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.methods import METHODS
-from marginwise.study.paper.methods.variants import as_in_paper
+from marginwise.study.paper.methods.variants import SMOOTHING, as_in_paper
 from marginwise.study.paper.sensitivity import ASCENT_DETAILS, DRAWN_SETS, WALK_DETAILS, Sensitivity
 from marginwise.study.paper.story import agreement, story, verdicts
 from marginwise.study.report.summary import Trials
@@ -154,7 +154,7 @@ def misses(findings: Findings, view: Findings) -> PageTable | str:
 
 
 def movers(found: Sensitivity, cell: Comparison) -> list[str]:
-    """Return what brings a cell within one of the paper's standard deviations: other settings, other draws."""
+    """Return what brings a cell within one of the paper's standard deviations: settings, smoothing, other draws."""
     details = WALK_DETAILS if cell.column in paper.SIMPLE else ASCENT_DETAILS
     kind = "walks" if cell.column in paper.SIMPLE else "ascents"
     inside = [
@@ -163,9 +163,13 @@ def movers(found: Sensitivity, cell: Comparison) -> list[str]:
         if (other := found.cell(cell.dataset, cell.column, key)).within(1)
     ]
     moved = [f"with the {kind} {', '.join(inside)}"] if inside else []
+    published = paper.ERRORS[cell.dataset][paper.COLUMNS.index(cell.column)]
+    for name, (method, _) in SMOOTHING.items():
+        smoothed = found.trials.sample(cell.dataset, name)
+        if method == cell.column.method and compared(cell.dataset, cell.column, published, smoothed).within(1):
+            moved.append(f"with {name} ({spread(smoothed)})")
     if cell.dataset in DRAWN_SETS:
         over = found.over_draws(cell.dataset, cell.column, as_in_paper(cell.column.method))
-        published = paper.ERRORS[cell.dataset][paper.COLUMNS.index(cell.column)]
         if over.n > 1 and compared(cell.dataset, cell.column, published, over).within(1):
             moved.append(f"over {over.n} draws of the data ({spread(over)})")
     return moved

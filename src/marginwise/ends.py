@@ -15,7 +15,7 @@ from marginwise.search import Run
 from marginwise.tuning import Tuning
 
 #: Ends are one optimum if no logarithm of a hyperparameter differs by more than this: searches stop a little before
-#: they are there, and such models have the same predictions to a few parts in a thousand.
+#: they are there.
 _SAME = 0.02
 
 

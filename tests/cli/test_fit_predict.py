@@ -382,7 +382,7 @@ def test_models_saved_from_python_predict_too(run, folder: Path, tmp_path: Path,
 
 def test_report_is_one_page_with_all_there_is_to_say(folder: Path) -> None:
     page = (folder / "patients.html").read_text(encoding="utf-8")
-    for part in ("ill in patients.csv", "place", "Confusion", "predicted yes", "yes against no", "ep-loo"):
+    for part in ("ill in patients.csv", "place", "Right and wrong", "predicted yes", "yes against no", "ep-loo"):
         assert part in page
 
 

@@ -86,8 +86,8 @@ def test_bayes_error_is_known_for_the_generated_sets_only(benchmark_set: Benchma
     assert benchmark_set.bayes_error == (None if expected is None else pytest.approx(expected, abs=5e-6))
 
 
-@pytest.mark.parametrize("name", ["pima", "wdbc", "twonorm", "ringnorm"])
-def test_random_state_only_moves_the_crabs(name: str) -> None:
+@pytest.mark.parametrize("name", ["pima", "wdbc"])
+def test_random_state_moves_nothing_that_has_one_split(name: str) -> None:
     np.testing.assert_array_equal(load_benchmark(name, random_state=1).X_train, load_benchmark(name).X_train)
 
 

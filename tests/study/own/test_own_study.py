@@ -124,7 +124,7 @@ def test_the_report_has_them_in_every_table(place, capsys):
     check_page(html)
     texts = " ".join(read(html).texts)
     assert "every table has the data set flowers and the method alignment" in texts
-    for name in ("table2-times", "table3-errors-wide", "table3-errors", "table4-best", "table5-previous"):
+    for name in ("table2-times", "table3-thorough-wide", "table3-thorough", "table4-thorough", "table5-previous"):
         records = read_table(output / "tables" / f"{name}.csv")
         cells = {(record["dataset"], record["column"]) for record in records if record["ours"]}
         assert {("flowers", "alignment"), ("crabs", "alignment")} <= cells, name

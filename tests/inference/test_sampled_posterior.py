@@ -182,7 +182,7 @@ def test_stops_when_asked_for_precision_is_reached() -> None:
 
 def test_says_when_no_margin_is_ever_violated() -> None:
     problem = blobs(12, 2, shift=3.0)
-    posterior = sample_posterior(problem, Hyperparameters(1e5, 1.0, 0.1, [0.01, 0.01]), LINEAR)
+    posterior = sample_posterior(problem, Hyperparameters(3e4, 1.0, 0.1, [0.01, 0.01]), LINEAR)
     assert not posterior.status.ok
     assert "violates a margin" in posterior.status.message
 

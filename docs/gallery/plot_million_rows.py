@@ -55,8 +55,9 @@ print(
 )
 
 # %%
-# More rows make the error fall until nothing is left to learn but noise. The time grows more slowly than the
-# number of rows, because tuning always takes the same number of them.
+# More rows make the error fall until nothing is left to learn but noise. At first the time grows more slowly
+# than the number of rows, because tuning always takes the same number of them; with very many rows it grows as
+# they do.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 shown = np.random.default_rng(0).permutation(ROWS)[:3000]

@@ -235,7 +235,7 @@ def cluster(options):
     X, y, _, _ = split(options.data, options.rows)
     here = tuned(freedom=options.freedom).fit(X, y)
     done = []
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers, Client(workers):
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers, Client(workers):
         there = da.from_array(X, chunks=(-(-len(X) // 20), X.shape[1]))
         fit = threading.Thread(target=lambda: done.append(tuned(freedom=options.freedom).fit(there, y)))
         start = time.perf_counter()

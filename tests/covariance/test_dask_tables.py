@@ -140,7 +140,7 @@ def test_a_killed_worker_does_not_stop_the_fit(tmp_path: Path) -> None:
     done: list[TunedSVC] = []
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=str(tmp_path)
         ) as cluster,
         distributed.Client(cluster),
         dask.config.set(scheduler=None),
@@ -176,7 +176,7 @@ def test_a_worker_killed_at_any_moment_changes_nothing(tmp_path: Path, full: boo
 
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=str(tmp_path)
         ) as cluster,
         distributed.Client(cluster) as client,
         dask.config.set(scheduler=None),

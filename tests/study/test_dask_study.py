@@ -26,7 +26,7 @@ def test_a_killed_worker_changes_nothing(tmp_path):
         open_store(f"sqlite:///{tmp_path / 'here.sqlite'}") as here,
         open_store(url) as store,
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=str(tmp_path)
         ) as cluster,
     ):
         study = threading.Thread(

@@ -88,7 +88,7 @@ def kill_in_a_crowd(url: str, kills: int, processes: int) -> dict:
         while killed < kills and len(store.rows()) < total - processes:
             crowd += [forked(lambda: run_study(plan, url, n_jobs=1)) for _ in range(processes - len(crowd))]
             before = len(store.rows())
-            time.sleep(chance.uniform(0.0, 0.6))
+            time.sleep(chance.uniform(0.0, 0.3))
             pid = crowd.pop(chance.randrange(len(crowd)))
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)

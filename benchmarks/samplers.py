@@ -29,6 +29,7 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_paralleli
 
 import numpy as np  # noqa: E402
 
+from marginwise.covariance import DenseCovariance, Sites  # noqa: E402
 from marginwise.datasets import load_benchmark  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
 from marginwise.inference.ep.run import run_ep  # noqa: E402
@@ -58,6 +59,7 @@ class Case:
     problem: Problem
     hyperparameters: Hyperparameters
     target: Target
+    covariance: DenseCovariance
     prior: PivotedGram
     reference: GaussianReference
     derivatives: tuple[np.ndarray, ...]
@@ -88,9 +90,10 @@ def make_case(args: argparse.Namespace) -> Case:
     return Case(
         problem,
         h,
-        Target(gram, problem.y, problem.penalties(h.C), slack),
+        Target(problem.y, problem.penalties(h.C), slack),
+        covariance,
         prior,
-        gaussian_reference(prior, ep.tau, ep.nu),
+        gaussian_reference(prior, Sites(ep.tau, ep.nu)),
         (rbf, np.full_like(gram, h.koff), np.sum(scales, axis=0), scales[0], scales[1]),
     )
 
@@ -126,7 +129,7 @@ def run_blackjax(case: Case, seconds: float, n_chains: int, kind: str, guided: b
     t, r = case.target, case.reference
     if not guided:
         zero = np.zeros(t.n)
-        r = gaussian_reference(case.prior, zero, zero)
+        r = gaussian_reference(case.prior, Sites(zero, zero))
     y, C, F, mean = (jnp.asarray(a) for a in (t.y, t.penalties, r.factor, r.mean))
     tau, b = jnp.asarray(r.tau), jnp.asarray(r.dual_mean)
 
@@ -185,7 +188,8 @@ def controlled(case: Case, seconds: float) -> tuple[np.ndarray, float]:
     rng = np.random.default_rng(1)
     state = sampler.warm_up(rng, sampler.init(rng))
     controls = ControlVariates(case.target, case.reference, case.hyperparameters.koff)
-    recorder = GradientRecorder(case.problem, case.hyperparameters, case.target, n_chains=64, controls=controls)
+    C, n = case.hyperparameters.C, case.problem.n
+    recorder = GradientRecorder(case.covariance, case.target, C, n, n_chains=64, controls=controls)
     begin = time.process_time()
     while time.process_time() - begin < seconds:
         for _ in range(recorder.block):
@@ -198,7 +202,7 @@ def controlled(case: Case, seconds: float) -> tuple[np.ndarray, float]:
 def methods(case: Case, seconds: float) -> Iterator[tuple[str, Callable[[], Run]]]:
     """Yield each method's name and what runs it."""
     yield "sample (default)", lambda: run_ours(case, ReferenceHMC(case.target, case.reference), seconds)
-    yield "hmc (the paper's)", lambda: run_ours(case, HMC(case.target, n_discarded=5000), seconds)
+    yield "hmc (the paper's)", lambda: run_ours(case, HMC(case.target, case.covariance.gram, n_discarded=5000), seconds)
     try:
         import blackjax  # noqa: F401
     except ImportError:

@@ -21,9 +21,16 @@ def few(n: int, *, seed: int = 0, weighted: bool = False) -> Problem:
     return as_problem(rng.normal(size=(n, 2)), [1.0, -1.0, 1.0, 1.0][:n], weights)
 
 
-def target_of(problem: Problem, h: Hyperparameters, slack: Slack) -> Target:
+@dataclass(frozen=True, eq=False)
+class KnownTarget(Target):
+    """A target with its Gram matrix at hand."""
+
+    gram: np.ndarray
+
+
+def target_of(problem: Problem, h: Hyperparameters, slack: Slack) -> KnownTarget:
     """The posterior of a problem."""
-    return Target(h.kernel.gram(problem.X), problem.y, problem.penalties(h.C), slack)
+    return KnownTarget(problem.y, problem.penalties(h.C), slack, h.kernel.gram(problem.X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import DenseCovariance, LowRankCovariance, SiteCovariance, as_blocks
+from marginwise.covariance import DenseCovariance, LowRankCovariance, as_blocks
 from marginwise.draw import input_numbers
 from marginwise.errors import InvalidInputError
 from marginwise.examples import agreement_by_chance, count_examples, counts_of
@@ -83,7 +83,7 @@ class Problem:
         """Number of classes that a label can be of, whether or not a row is."""
         return 2
 
-    def covariance(self, model: Model) -> SiteCovariance:
+    def covariance(self, model: Model) -> DenseCovariance | LowRankCovariance:
         """Return the covariance of the latent values: dense, or of low rank if there are inducing inputs."""
         if self.inducing is None:
             return self.dense_covariance(model)

@@ -9,41 +9,41 @@ from typing import Any
 import numpy as np
 import pytest
 
-from known_laws import exact_draws, few, quadrature, target_of
-from marginwise.covariance import DenseCovariance
+from known_laws import KnownTarget, exact_draws, few, quadrature, target_of
+from marginwise.covariance import DenseCovariance, Sites
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.sampling.guided import ReferenceHMC
 from marginwise.inference.sampling.hmc import HMC, HMCState
 from marginwise.inference.sampling.pivoted import pivoted_gram
 from marginwise.inference.sampling.reference import gaussian_reference
-from marginwise.inference.sampling.sampler import Sampler, Target, metropolis
+from marginwise.inference.sampling.sampler import Sampler, metropolis
 from marginwise.likelihoods import LINEAR, QUADRATIC, SLACKS, Slack, as_slack
 from marginwise.problem import Problem, as_problem
 
-Make = Callable[[Target, int], Sampler[Any]]
+Make = Callable[[KnownTarget, int], Sampler[Any]]
 
 
-def guided_by_ep(target: Target, n_chains: int) -> ReferenceHMC:
+def guided_by_ep(target: KnownTarget, n_chains: int) -> ReferenceHMC:
     ep = run_ep(
         DenseCovariance.of_matrix(target.gram), target.y, as_slack(target.slack).weighted(1.0, target.penalties)
     )
-    return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), ep.tau, ep.nu), n_chains=n_chains)
+    return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), Sites(ep.tau, ep.nu)), n_chains=n_chains)
 
 
-def guided_by_the_prior(target: Target, n_chains: int) -> ReferenceHMC:
+def guided_by_the_prior(target: KnownTarget, n_chains: int) -> ReferenceHMC:
     zero = np.zeros(target.n)
-    return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), zero, zero), n_chains=n_chains)
+    return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), Sites(zero, zero)), n_chains=n_chains)
 
 
-def guided_by_anything(target: Target, n_chains: int) -> ReferenceHMC:
+def guided_by_anything(target: KnownTarget, n_chains: int) -> ReferenceHMC:
     rng = np.random.default_rng(1)
     tau, nu = rng.exponential(size=target.n), rng.normal(size=target.n)
-    return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), tau, nu), n_chains=n_chains)
+    return ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), Sites(tau, nu)), n_chains=n_chains)
 
 
-def papers(target: Target, n_chains: int) -> HMC:
-    return HMC(target, trajectory=1.0, n_discarded=1000)
+def papers(target: KnownTarget, n_chains: int) -> HMC:
+    return HMC(target, target.gram, trajectory=1.0, n_discarded=1000)
 
 
 SAMPLERS: dict[str, Make] = {
@@ -157,7 +157,7 @@ def test_a_step_of_the_papers_sampler_keeps_exact_draws_exact(slack: Slack, step
     # Five steps, because the momenta of one step matter to the next: without turning round on refusal this fails.
     problem, draws = few(2), 40_000 if full else 4000
     target = target_of(problem, H, slack)
-    sampler = HMC(target, trajectory=0.5)
+    sampler = HMC(target, target.gram, trajectory=0.5)
     rng = np.random.default_rng(7)
     latent = exact_draws(problem, H, slack, rng, draws)
     inverse = np.linalg.inv(target.gram)
@@ -182,7 +182,7 @@ def test_a_tempered_sampler_has_the_tempered_law(slack: Slack, temper: float) ->
     problem = few(2)
     target = target_of(problem, H, slack)
     zero = np.zeros(2)
-    sampler = ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), zero, zero), temper=temper)
+    sampler = ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), Sites(zero, zero)), temper=temper)
     exact = quadrature(problem, Hyperparameters(temper * H.C, H.k0, H.koff, H.length_scales), slack)
     functions = moments(problem, slack)
     z = z_scores(run(sampler, 8, 400), functions, exact.mean(functions(exact.latent)))

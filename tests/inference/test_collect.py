@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from known_laws import few, quadrature, target_of
+from marginwise.covariance import Sites
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sampling.collect import Collection, Precision, collect
@@ -23,7 +24,7 @@ H = Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])
 def run(problem: Problem, precision: Precision, chains: int = 16, seed: int = 0, **options: int) -> Collection:
     target = target_of(problem, H, LINEAR)
     zero = np.zeros(problem.n)
-    sampler = ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), zero, zero), n_chains=chains)
+    sampler = ReferenceHMC(target, gaussian_reference(pivoted_gram(target.gram), Sites(zero, zero)), n_chains=chains)
     rng = np.random.default_rng(seed)
     state = sampler.warm_up(rng, sampler.init(rng))
     recorder = GradientRecorder(problem.dense_covariance(H), target, H.C, problem.weights.sum(), n_chains=chains)

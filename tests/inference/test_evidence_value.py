@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from known_laws import few, quadrature, scattered, scattered_log_evidence, target_of
-from marginwise.covariance import DenseCovariance
+from marginwise.covariance import DenseCovariance, Sites
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.sampling.evidence import EvidenceEstimate, estimate_evidence
@@ -30,7 +30,7 @@ def climb(
     if guided:
         ep = run_ep(DenseCovariance.of_matrix(target.gram), target.y, as_slack(slack).weighted(h.C, problem.weights))
         tau, nu = ep.tau, ep.nu
-    reference = gaussian_reference(pivoted_gram(target.gram), tau, nu)
+    reference = gaussian_reference(pivoted_gram(target.gram), Sites(tau, nu))
     estimate = estimate_evidence(target, reference, np.random.default_rng(seed), n_chains=chains, n_steps=40)
     return estimate, estimate.value + problem.weights.sum() * slack.log_kappa(h.C)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from marginwise.covariance import Sites
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sampling.pivoted import pivoted_gram
 from marginwise.inference.sampling.reference import GaussianReference, gaussian_reference
@@ -19,7 +20,7 @@ def reference(repeat: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray, Gaus
     rng = np.random.default_rng(5)
     tau, nu = rng.exponential(size=problem.n), rng.normal(size=problem.n)
     tau[3] = 0.0
-    return K, tau, nu, gaussian_reference(pivoted_gram(K), tau, nu)
+    return K, tau, nu, gaussian_reference(pivoted_gram(K), Sites(tau, nu))
 
 
 @pytest.mark.parametrize("repeat", [1, 3])

@@ -7,6 +7,7 @@ import pytest
 
 from differences import repeated
 from known_laws import exact_draws, few, quadrature, quadrature_gradient, target_of
+from marginwise.covariance import Sites
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.gradient import GradientRecorder
@@ -49,7 +50,7 @@ def recorded(
     controls = None
     if controlled:
         n = problem.n
-        controls = ControlVariates(target, gaussian_reference(prior, np.full(n, 0.3), 0.2 * problem.y), h.koff)
+        controls = ControlVariates(target, gaussian_reference(prior, Sites(np.full(n, 0.3), 0.2 * problem.y)), h.koff)
     recorder = GradientRecorder(
         problem.dense_covariance(h), target, h.C, problem.weights.sum(), n_chains=chains, controls=controls
     )

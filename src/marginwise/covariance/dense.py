@@ -87,6 +87,14 @@ class DenseCovariance(RowCovariance, SiteCovariance):
         """Return Σ_ij G_ij ∂K_ij/∂log h for each hyperparameter h of the kernel, for symmetric G."""
         return self.kernel.contract(G, self.gram, self.X, self.X)
 
+    def contract_product(self, left: Array, right: Array, diagonal: Array | None = None) -> Array:
+        """Return the derivatives of ⟨left rightᵀ + diag, K⟩, with K alone variable; columns as many as there are."""
+        G = left @ right.T
+        G = 0.5 * (G + G.T)
+        if diagonal is not None:
+            G[np.diag_indices_from(G)] += diagonal
+        return self.contract(G)
+
     def gaussian(self, tau: Array, nu: Array) -> DenseGaussian | None:
         gram = self.gram
         if not (np.isfinite(tau).all() and np.isfinite(nu).all()):

@@ -161,6 +161,17 @@ class LowRankCovariance(SiteCovariance):
         jitter = self.kernel.contract_diagonal(JITTER * inner_bar.diagonal(), self.inducing)
         return by_rows + by_inducing + jitter + self.contract_prior_variance(residual_bar)
 
+    def contract_product(self, left: Array, right: Array, diagonal: Array | None = None) -> Array:
+        """Return the derivatives of ⟨left rightᵀ + diag, VVᵀ + D⟩ with D the residual: V̄ = AB'V + BA'V + 2 diag V."""
+        own = np.zeros(self.n) if diagonal is None else diagonal
+        return self.contract(
+            np.column_stack([left, right]),
+            np.vstack([self.project(right).T, self.project(left).T]),
+            2.0 * own[:, None],
+            np.eye(self.rank)[None],
+            np.einsum("ij,ij->i", left, right) + own,
+        )
+
     @property
     def unit(self) -> float:
         """The mean prior variance."""

@@ -62,7 +62,7 @@ def posterior(
     sample_weight : array-like, optional
         Positive weights; weight 2 is the same as the row given twice.
     inducing : array-like of shape (m, d), optional
-        Inducing inputs: the Gram matrix is then of low rank, for tables with many rows. For "ep".
+        Inducing inputs: the Gram matrix is then of low rank, for tables with many rows. For "ep" and "sample".
     **options
         Passed on to the method: ``start`` (a posterior near by) for "ep", "variational" and "sample", ``tolerance``
         for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers,

@@ -88,8 +88,8 @@ class Collection:
         Moments over all draws of the latent values, and the mean of the dual latent values.
     duals : array of shape (n, kept)
         Dual latent values of the draws kept for predictions: all chains, at all steps or at some evenly spread ones.
-    terms : array of shape (3, steps, chains)
-        The summands of log C, log k0 and log koff of each draw.
+    names, terms : tuple, and array of shape (2 or 3, steps, chains)
+        The summands of each draw that are computed alone: of log C, log k0 and log koff, or log C and all the rest.
     acceptance, energy_error : arrays of shape (steps, chains)
     mean_leapfrog : float
         Leapfrog steps for each trajectory.
@@ -104,6 +104,7 @@ class Collection:
     latent_variance: Array
     dual_mean: Array
     duals: Array
+    names: tuple[str, ...]
     terms: Array
     acceptance: Array
     energy_error: Array
@@ -200,6 +201,7 @@ def collect(
         latent_variance=latent.variance(),
         dual_mean=dual.mean(),
         duals=kept.columns(),
+        names=recorder.names,
         terms=recorder.terms,
         acceptance=np.array(acceptance),
         energy_error=np.array(energy_error),

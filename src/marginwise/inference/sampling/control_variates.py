@@ -55,16 +55,11 @@ class ControlVariates:
         self._examples = _Examples(target.y, reference.mean, reference.variance, c, self.mean_slope)
         self._offset_trace = float(c @ (1.0 - reference.times_covariance(reference.tau[:, None])[:, 0]))
 
-    def constant(self) -> Array:
-        """Return K⁻¹Σ diag(c), which Z_λ contains whatever the draw."""
+    def constant(self) -> tuple[Array, Array, Array]:
+        """Return K⁻¹Σ diag(c), which Z_λ contains whatever the draw, as A, B and a with ABᵀ + diag(a)."""
         c, reference = self._examples.c, self._reference
-        covariance = reference.covariance
-        if covariance is None:
-            covariance = reference.factor @ reference.factor.T
-        matrix = covariance * c
-        matrix *= -reference.tau[:, None]  # K⁻¹Σ = I - TΣ
-        matrix[np.diag_indices(len(c))] += c
-        return matrix
+        left, right = -reference.tau[:, None] * reference.factor, c[:, None] * reference.factor  # K⁻¹Σ = I - TΣ
+        return left, right, c if reference.own is None else c * (1.0 - reference.tau * reference.own)
 
     def at(self, draws: Draws, slope: Array) -> Controls:
         """Return the control variates of draws with slopes v."""

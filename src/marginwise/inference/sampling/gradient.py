@@ -6,9 +6,9 @@ With v_i = C_i y_i l_p'(y_iθ_i) and θ̃ = K⁻¹θ, the derivatives of ln Q(Y|
     log λ:  -½ vᵀ (∂K/∂log λ) θ̃                             (lgrad)
 
 For the offset koff, ∂K = koff 11ᵀ makes this a sum over examples, computed for each draw alone; and so it is for the
-amplitude k0 of all the rest, ∂K = K - koff 11ᵀ. For other hyperparameters it is the contraction of vθ̃ᵀ with ∂K, whose
-cost does not depend on the number of draws that vθ̃ᵀ is summed over; there the draws are summed in cells, of some
-neighbouring steps of some of the chains.
+amplitude k0 of all the rest, ∂K = K - koff 11ᵀ (not for a K of low rank, which has the constant in its features, too).
+For other hyperparameters it is the contraction of vθ̃ᵀ with ∂K, whose cost does not depend on the number of draws that
+vθ̃ᵀ is summed over; there the draws are summed in cells, of some neighbouring steps of some of the chains.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import DenseCovariance
+from marginwise.covariance import DenseCovariance, LowRankCovariance
 from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.diagnostics import Estimate, estimate_mean
 from marginwise.inference.sampling.sampler import Draws, Target
-from marginwise.kernels import Constant, Kernel
+from marginwise.kernels import Constant
 
 #: Chains are shared out among at most this many cells, steps among as many as there are blocks of this length.
 _MAX_GROUPS = 8
 _BLOCK = 16
+#: Bytes that the draws of a block may take before they are summed; with very many rows blocks are shorter.
+_BLOCK_BYTES = 2**28
 
 #: With fewer cells than this the coefficient of a control variate would be too uncertain.
 _MIN_CELLS = 8
@@ -60,8 +62,11 @@ class Chainwise:
     places: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, kernel: Kernel) -> Chainwise:
-        """Return what can be computed so for this kernel."""
+    def of(cls, covariance: DenseCovariance | LowRankCovariance) -> Chainwise:
+        """Return what can be computed so for this covariance."""
+        if isinstance(covariance, LowRankCovariance):
+            return cls(0.0, ("log_C", "rest"), ())
+        kernel = covariance.kernel
         offsets = [t for t, term in enumerate(kernel.terms) if isinstance(term, Constant)]
         rest = [t for t, term in enumerate(kernel.terms) if not isinstance(term, Constant)]
         alone = np.cumsum([0, *(sum(not h.per_input for h in term.hyperparameters) for term in kernel.terms)])
@@ -86,18 +91,19 @@ class GradientRecorder:
 
     def __init__(
         self,
-        covariance: DenseCovariance,
+        covariance: DenseCovariance | LowRankCovariance,
         target: Target,
         C: float,
         n: float,
         *,
         n_chains: int,
         controls: ControlVariates | None = None,
-        block: int = _BLOCK,
+        block: int | None = None,
     ) -> None:
         self._covariance, self._target, self._C, self._n = covariance, target, C, n
-        self._controls, self.block = controls, block
-        self._chainwise = Chainwise.of(covariance.kernel)
+        usual = min(_BLOCK, max(1, _BLOCK_BYTES // (3 * 8 * target.n * n_chains)))  # v, c∘g and θ̃
+        self._controls, self.block = controls, block or usual
+        self._chainwise = Chainwise.of(covariance)
         self._size = len(covariance.kernel.values)
         taken = [place for place, _ in self._chainwise.places]
         self._in_cells = np.setdiff1d(np.arange(self._size), taken)
@@ -113,7 +119,7 @@ class GradientRecorder:
         else:
             self._lefts = self._buffer(2 * target.n)
             self._sums = np.zeros((self._groups, target.n))
-            self._constant = -self._contract(controls.constant())
+            self._constant = -self._contract(*controls.constant())
 
     def record(self, draws: Draws) -> None:
         """Take in the draws of one step."""
@@ -134,6 +140,11 @@ class GradientRecorder:
         self._store(self._lefts, slope, at)
         if at == self.block - 1:
             self._finish_cells()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the terms belong to."""
+        return self._chainwise.names
 
     @property
     def terms(self) -> Array:
@@ -173,17 +184,15 @@ class GradientRecorder:
         if self._controls is not None:
             self._cell_controls.append(np.empty_like(self._cells[-1]))
         for group in range(self._groups):
-            # Σ vθ̃ᵀ, and below it Σ (c∘g)θ̃ᵀ
-            outer = self._lefts[group].reshape(-1, draws) @ self._duals[group].reshape(n, draws).T
-            self._cells[-1][group] = self._contract(outer[:n]) / draws
-            if self._controls is not None:
-                outer[n:] += np.outer(self._controls.mean_slope, self._sums[group])
-                self._cell_controls[-1][group] = self._constant + self._contract(outer[n:]) / draws
+            lefts, duals = self._lefts[group].reshape(-1, draws), self._duals[group].reshape(n, draws)
+            self._cells[-1][group] = self._contract(lefts[:n], duals) / draws  # Σ vθ̃ᵀ
+            if self._controls is not None:  # Σ (c∘g)θ̃ᵀ + E[v](Σ K⁻¹g)ᵀ
+                left = np.column_stack([lefts[n:], self._controls.mean_slope])
+                right = np.column_stack([duals, self._sums[group]])
+                self._cell_controls[-1][group] = self._constant + self._contract(left, right) / draws
         if self._controls is not None:
             self._sums[:] = 0.0
 
-    def _contract(self, matrix: Array) -> Array:
-        """Return -½⟨∂K/∂log h, matrix⟩ for each hyperparameter that is estimated from cells."""
-        symmetric = matrix + matrix.T
-        symmetric *= -0.25
-        return self._covariance.contract(symmetric)[self._in_cells]
+    def _contract(self, left: Array, right: Array, diagonal: Array | None = None) -> Array:
+        """Return -½⟨∂K/∂log h, left rightᵀ + diag⟩ for each hyperparameter that is estimated from cells."""
+        return -0.5 * self._covariance.contract_product(left, right, diagonal)[self._in_cells]

@@ -51,6 +51,8 @@ class HMC(Sampler[HMCState]):
     Parameters
     ----------
     target : Target
+    gram : array of shape (n, n)
+        K.
     trajectory : float, optional
         Time of a trajectory. By default 0.15/max(1, C) with C the mean penalty: for large C the paper scales it with
         1/C, so that places just outside V = 0 are met.
@@ -58,31 +60,33 @@ class HMC(Sampler[HMCState]):
         Steps of the warm-up.
     """
 
-    def __init__(self, target: Target, *, trajectory: float | None = None, n_discarded: int = N_DISCARDED) -> None:
-        self.target, self.n_discarded = target, n_discarded
+    def __init__(
+        self, target: Target, gram: Array, *, trajectory: float | None = None, n_discarded: int = N_DISCARDED
+    ) -> None:
+        self.target, self.gram, self.n_discarded = target, gram, n_discarded
         self.trajectory = trajectory or _TRAJECTORY / max(1.0, float(target.penalties.mean()))
 
     def init(self, rng: np.random.Generator) -> HMCState:
         """Return the SVM solution with momenta at rest."""
         t = self.target
-        solution = solve_dense(t.gram, t.y, t.penalties, t.slack)
+        solution = solve_dense(self.gram, t.y, t.penalties, t.slack)
         dual = t.y * solution.alpha
         rest = np.zeros(t.n)
-        return HMCState(t.gram @ dual, dual, rest, rest, min(_FIRST_STEP_SIZE, self.trajectory))
+        return HMCState(self.gram @ dual, dual, rest, rest, min(_FIRST_STEP_SIZE, self.trajectory))
 
     def step(self, rng: np.random.Generator, state: HMCState) -> tuple[HMCState, Info]:
         """Draw one momentum anew, then follow one trajectory and accept it, or stay and turn round."""
-        t = self.target
+        t, gram = self.target, self.gram
         # Gibbs sampling of p_i from exp(-½pᵀKp): mean p_i - (Kp)_i/K_ii, variance 1/K_ii.
         i = int(rng.integers(t.n))
-        change = rng.standard_normal() / math.sqrt(t.gram[i, i]) - state.velocity[i] / t.gram[i, i]
+        change = rng.standard_normal() / math.sqrt(gram[i, i]) - state.velocity[i] / gram[i, i]
         momentum = state.momentum.copy()
         momentum[i] += change
-        velocity = state.velocity + change * t.gram[i]
+        velocity = state.velocity + change * gram[i]
 
         n_leapfrog = math.ceil(self.trajectory / state.step_size)
         latent, dual, p, q, error = _trajectory(
-            t.gram,
+            gram,
             t.y,
             t.penalties,
             t.slack.power,

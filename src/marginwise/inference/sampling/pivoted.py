@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas, lapack, solve_triangular
 
 from marginwise._arrays import Array, Indices
+from marginwise.covariance import Sites
+from marginwise.inference.sampling.prior import PosteriorFactor, SampledPrior
 
 #: Directions in which the prior variance is below this fraction of the kernel's range are left out: they move a latent
 #: value by less than 1e-6 of its prior standard deviation, and triangular solves keep more than half their digits.
@@ -19,7 +21,7 @@ _RANK_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class PivotedGram:
+class PivotedGram(SampledPrior):
     """K ≈ LLᵀ. Build it with :func:`pivoted_gram`.
 
     Attributes
@@ -38,11 +40,17 @@ class PivotedGram:
 
     @property
     def rank(self) -> int:
-        """Numerical rank of K: the number of dimensions that the latent values really have."""
         return len(self.pivots)
 
+    def with_sites(self, tau: Array) -> PosteriorFactor:
+        """Σ = L (I + LᵀTL)⁻¹ Lᵀ, so that F = L R⁻ᵀ with RRᵀ = I + LᵀTL."""
+        A = np.sqrt(tau)[:, None] * self.factor
+        R = np.linalg.cholesky(np.eye(self.rank) + A.T @ A)
+        F = np.ascontiguousarray(solve_triangular(R, self.factor.T, lower=True, check_finite=False).T)
+        return PosteriorFactor(F, None, float(np.log(np.diag(R)).sum()))
+
     def solve(self, columns: Array) -> Array:
-        """Return X̃ with KX̃ = X for columns in the range of K, zero but at the pivots."""
+        """Zero but at the pivots."""
         right = np.asfortranarray(columns[self.pivots].T)  # one column in each row: BLAS takes it as it is
         right = blas.dtrsm(1.0, self.triangle, right, side=1, lower=1, trans_a=1, overwrite_b=1)
         right = blas.dtrsm(1.0, self.triangle, right, side=1, lower=1, overwrite_b=1)
@@ -50,11 +58,14 @@ class PivotedGram:
         solved[self.pivots] = right.T
         return solved
 
-    def conditional_variance(self, cross: Array, prior_variance: Array) -> Array:
-        """Return the prior variance that is left at new points when the latent values at the examples are known.
+    def sites_of_latent(self, sites: Sites) -> Sites:
+        """A site that EP left with a negative precision is no use here, and any other is as exact."""
+        return Sites(np.maximum(sites.tau, 0.0), sites.nu)
 
-        ``cross`` has shape (n, new), the covariances of examples and new points.
-        """
+    def coefficients(self, dual: Array) -> Array:
+        return dual
+
+    def conditional_variance(self, cross: Array, prior_variance: Array) -> Array:
         known = blas.dtrsm(1.0, self.triangle, np.asfortranarray(cross[self.pivots]), lower=1, overwrite_b=1)
         return np.maximum(prior_variance - np.einsum("ij,ij->j", known, known), 0.0)
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from marginwise._arrays import Array
-from marginwise.inference.sampling.pivoted import PivotedGram
+from marginwise.covariance import Sites
+from marginwise.inference.sampling.prior import SampledPrior
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,41 +23,48 @@ class GaussianReference:
 
     Attributes
     ----------
-    prior : PivotedGram
-        The factor of K.
+    prior : SampledPrior
+        K.
     tau, nu : arrays of shape (n,)
         The sites.
     mean, dual_mean : arrays of shape (n,)
         m, and b with Kb = m.
     variance : array of shape (n,)
         The diagonal of Σ.
-    factor : array of shape (n, r)
-        F with FFᵀ = Σ, where r is the rank of K.
+    factor, own : arrays of shape (n, r) and (n,), or None
+        F and s with Σ = FFᵀ + diag(s); without s, FFᵀ = Σ and r is the rank of K.
     covariance : array of shape (n, n) or None
         Σ, kept where it is the cheaper form of the product with Σ.
     log_normaliser : float
         -½ ln|I + KT| - ½ mᵀb: the prior is e^{log_normaliser} N(θ; m, Σ) exp(½ xᵀTx - bᵀx), x = θ - m.
     """
 
-    prior: PivotedGram
+    prior: SampledPrior
     tau: Array
     nu: Array
     mean: Array
     dual_mean: Array
     variance: Array
     factor: Array
+    own: Array | None
     covariance: Array | None
     log_normaliser: float
 
     def draw(self, rng: np.random.Generator, n_draws: int) -> Array:
         """Return draws from N(0, Σ), one in each column."""
-        return self.factor @ rng.standard_normal((self.factor.shape[1], n_draws))
+        draws = self.factor @ rng.standard_normal((self.factor.shape[1], n_draws))
+        if self.own is not None:
+            draws += np.sqrt(self.own)[:, None] * rng.standard_normal(draws.shape)
+        return draws
 
     def times_covariance(self, columns: Array, out: Array | None = None) -> Array:
         """Return Σ times these columns."""
         if self.covariance is not None:
             return np.matmul(self.covariance, columns, out=out)
-        return np.matmul(self.factor, self.factor.T @ columns, out=out)
+        product = np.matmul(self.factor, self.factor.T @ columns, out=out)
+        if self.own is not None:
+            product += self.own[:, None] * columns
+        return product
 
     def dual(self, centred: Array) -> Array:
         """Return θ̃ = b + K⁻¹x for columns x = θ - m, so that Kθ̃ = θ; where K has full rank it is unique."""
@@ -66,14 +73,14 @@ class GaussianReference:
         return dual
 
 
-def gaussian_reference(prior: PivotedGram, tau: Array, nu: Array) -> GaussianReference:
+def gaussian_reference(prior: SampledPrior, sites: Sites) -> GaussianReference:
     """Return the Gaussian with these sites."""
-    L, rank = prior.factor, prior.rank
-    # Σ = L (I + LᵀTL)⁻¹ Lᵀ, so that F = L R⁻ᵀ with RRᵀ = I + LᵀTL.
-    A = np.sqrt(tau)[:, None] * L
-    R = np.linalg.cholesky(np.eye(rank) + A.T @ A)
-    F = np.ascontiguousarray(solve_triangular(R, L.T, lower=True, check_finite=False).T)
-    mean = F @ (F.T @ nu)
+    tau, nu = sites
+    F, own, half_log_det = prior.with_sites(tau)
+    mean, variance = F @ (F.T @ nu), np.einsum("ij,ij->i", F, F)
+    if own is not None:
+        mean += own * nu
+        variance += own
     dual_mean = nu - tau * mean  # K⁻¹Σ = I - TΣ
     return GaussianReference(
         prior=prior,
@@ -81,8 +88,9 @@ def gaussian_reference(prior: PivotedGram, tau: Array, nu: Array) -> GaussianRef
         nu=nu,
         mean=mean,
         dual_mean=dual_mean,
-        variance=np.einsum("ij,ij->i", F, F),
+        variance=variance,
         factor=F,
-        covariance=F @ F.T if 2 * rank > len(L) else None,
-        log_normaliser=float(-0.5 * mean @ dual_mean - np.log(np.diag(R)).sum()),
+        own=own,
+        covariance=F @ F.T if own is None and 2 * F.shape[1] > len(F) else None,
+        log_normaliser=float(-0.5 * mean @ dual_mean) - half_log_det,
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marginwise.covariance import DenseCovariance, Sites
+from marginwise.covariance import DenseCovariance, LowRankCovariance, Sites
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.prediction import GaussianPosterior
@@ -16,7 +16,9 @@ from marginwise.inference.sampling.evidence import EvidenceEstimate, estimate_ev
 from marginwise.inference.sampling.gradient import Chainwise, GradientRecorder
 from marginwise.inference.sampling.guided import ReferenceHMC
 from marginwise.inference.sampling.hmc import HMC, N_DISCARDED, N_SAMPLES
-from marginwise.inference.sampling.pivoted import PivotedGram, pivoted_gram
+from marginwise.inference.sampling.low_rank import low_rank_prior
+from marginwise.inference.sampling.pivoted import pivoted_gram
+from marginwise.inference.sampling.prior import SampledPrior
 from marginwise.inference.sampling.reference import gaussian_reference
 from marginwise.inference.sampling.sampled import SampledPosterior
 from marginwise.inference.sampling.sampler import Target
@@ -44,7 +46,7 @@ def sample_posterior(
     precision: Precision | None = None,
     evidence: bool = False,
     start: GaussianPosterior | SampledPosterior | Sites | None = None,
-    covariance: DenseCovariance | None = None,
+    covariance: DenseCovariance | LowRankCovariance | None = None,
     n_chains: int | None = None,
     kept_bytes: int = KEPT_BYTES,
 ) -> SampledPosterior:
@@ -62,8 +64,8 @@ def sample_posterior(
         Whether to estimate the value of the evidence as well.
     start : GaussianPosterior, SampledPosterior or Sites, optional
         A posterior near by, or its sites, to start expectation propagation from.
-    covariance : DenseCovariance, optional
-        The covariance, if it is at hand.
+    covariance : DenseCovariance or LowRankCovariance, optional
+        The covariance, if it is at hand; of low rank if the problem has inducing inputs.
     n_chains : int, optional
         Chains side by side, a multiple of 8.
     kept_bytes : int
@@ -76,14 +78,13 @@ def sample_posterior(
     if n_chains < 8 or n_chains % 8:
         raise InvalidInputError("n_chains", n_chains, "a positive multiple of 8")
     rng = np.random.default_rng(seed)
-    covariance = covariance or problem.dense_covariance(hyperparameters)
-    likelihood = slack.weighted(hyperparameters.C, problem.weights)
+    covariance = covariance or problem.covariance(hyperparameters)
+    likelihood = slack.weighted(hyperparameters.C, problem.weights).blurred(covariance.residual)
     near = start if start is None or isinstance(start, Sites) else start.sites
     sites = run_ep(covariance, problem.y, likelihood, start=near).sites
-    prior = pivoted_gram(covariance.gram)
-    # A site that EP left with a negative precision is no use here, and any other is as exact.
-    reference = gaussian_reference(prior, np.maximum(sites.tau, 0.0), sites.nu)
-    target = Target(covariance.gram, problem.y, problem.penalties(hyperparameters.C), slack)
+    prior = low_rank_prior(covariance) if isinstance(covariance, LowRankCovariance) else pivoted_gram(covariance.gram)
+    reference = gaussian_reference(prior, prior.sites_of_latent(sites))
+    target = Target(problem.y, problem.penalties(hyperparameters.C), slack)
     sampler = ReferenceHMC(target, reference, n_chains=n_chains)
     value: EvidenceEstimate | None = None
     if evidence:
@@ -92,7 +93,7 @@ def sample_posterior(
     else:
         state = sampler.warm_up(rng, sampler.init(rng))
     n = float(problem.weights.sum())
-    controls = ControlVariates(target, reference, Chainwise.of(hyperparameters.kernel).offset)
+    controls = ControlVariates(target, reference, Chainwise.of(covariance).offset)
     recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=n_chains, controls=controls)
     collection = collect(sampler, rng, state, recorder, precision, kept_bytes=kept_bytes)
     posterior = _assemble(problem, hyperparameters, slack, prior, collection, sites, state.step_size)
@@ -125,8 +126,8 @@ def hmc_posterior(
     """
     rng = np.random.default_rng(seed)
     covariance = covariance or problem.dense_covariance(hyperparameters)
-    target = Target(covariance.gram, problem.y, problem.penalties(hyperparameters.C), slack)
-    sampler = HMC(target, trajectory=trajectory, n_discarded=n_discarded)
+    target = Target(problem.y, problem.penalties(hyperparameters.C), slack)
+    sampler = HMC(target, covariance.gram, trajectory=trajectory, n_discarded=n_discarded)
     state = sampler.warm_up(rng, sampler.init(rng))
     n = float(problem.weights.sum())
     recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=1, block=_HMC_BLOCK)
@@ -140,7 +141,7 @@ def _assemble(
     problem: Problem,
     hyperparameters: Model,
     slack: Slack,
-    prior: PivotedGram,
+    prior: SampledPrior,
     collection: Collection,
     sites: Sites | None,
     step_size: float,

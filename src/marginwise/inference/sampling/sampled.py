@@ -16,8 +16,7 @@ from marginwise._runtime.jit import compiled
 from marginwise.covariance import Sites
 from marginwise.inference.contract import Posterior, normalised
 from marginwise.inference.sampling.collect import Collection
-from marginwise.inference.sampling.gradient import Chainwise
-from marginwise.inference.sampling.pivoted import PivotedGram
+from marginwise.inference.sampling.prior import SampledPrior
 from marginwise.likelihoods import Slack
 from marginwise.likelihoods.tilted import tilted_slack
 from marginwise.problem import check_inputs
@@ -34,8 +33,8 @@ class SampledPosterior(Posterior):
     ----------
     slack : Slack
         The slack of the likelihood.
-    prior : PivotedGram
-        The factor of the Gram matrix.
+    prior : SampledPrior
+        The prior of the latent values.
     collection : Collection
         What the sampler left: draws, as many as memory allows, and what diagnostics need.
     sites : Sites or None
@@ -43,7 +42,7 @@ class SampledPosterior(Posterior):
     """
 
     slack: Slack
-    prior: PivotedGram
+    prior: SampledPrior
     collection: Collection
     sites: Sites | None
 
@@ -53,7 +52,7 @@ class SampledPosterior(Posterior):
         variance = np.empty(len(left))
         for rows, means in self._blocks(cross):
             variance[rows] = left[rows] + means.var(axis=1)
-        return cross.T @ self.collection.dual_mean, variance
+        return cross.T @ self.prior.coefficients(self.collection.dual_mean), variance
 
     def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
         """Return ln Q(y|x, D), columns y = -1, +1, averaged over the posterior and not normalised over the labels.
@@ -86,7 +85,7 @@ class SampledPosterior(Posterior):
         import arviz
 
         c = self.collection
-        posterior = dict(zip(Chainwise.of(self.hyperparameters.kernel).names, c.terms.transpose(0, 2, 1), strict=True))
+        posterior = dict(zip(c.names, c.terms.transpose(0, 2, 1), strict=True))
         stats = {"acceptance_rate": c.acceptance.T, "energy_error": c.energy_error.T}
         groups = {"posterior": posterior, "sample_stats": stats}
         if int(arviz.__version__.split(".")[0]) < 1:
@@ -108,16 +107,18 @@ class SampledPosterior(Posterior):
 
     def _blocks(self, cross: Array) -> Iterator[tuple[slice, Array]]:
         """Yield rows and the latent means there given each draw, few enough rows at a time."""
-        step = max(1, _AT_ONCE // self.collection.duals.shape[1])
+        coefficients = self.prior.coefficients(self.collection.duals)
+        step = max(1, _AT_ONCE // coefficients.shape[1])
         for start in range(0, cross.shape[1], step):
             rows = slice(start, start + step)
-            yield rows, cross[:, rows].T @ self.collection.duals
+            yield rows, cross[:, rows].T @ coefficients
 
     def _at(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return the covariances with new points, and the variance that is left there given a draw."""
         points = check_inputs(X_new, "X_new")
-        kernel = self.hyperparameters.kernel
-        cross, variance = kernel.cross(self.problem.X, points), kernel.diagonal(points)
+        kernel, known = self.hyperparameters.kernel, self.problem.inducing
+        cross = kernel.cross(self.problem.X if known is None else known, points)
+        variance = kernel.diagonal(points)
         return cross, self.prior.conditional_variance(cross, variance)
 
 

@@ -16,10 +16,10 @@ from marginwise.likelihoods import Slack
 class Target:
     """The posterior of the latent values, eq. (log_post): Q(θ|D) ∝ N(θ; 0, K) exp[-Σ_i C_i l_p(y_iθ_i)].
 
-    ``gram`` is K, shape (n, n); ``y`` the labels ±1; ``penalties`` the C_i; ``slack`` gives l_p.
+    K is the sampler's business, which may know it in one form or another; ``y`` are the labels ±1, ``penalties`` the
+    C_i, and ``slack`` gives l_p.
     """
 
-    gram: Array
     y: Array
     penalties: Array
     slack: Slack

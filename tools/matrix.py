@@ -20,6 +20,9 @@ FOLDER = ROOT / ".matrix"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 ENDS = {"lowest": "lowest-direct", "newest": "highest"}
 
+#: The uv of this environment, which need not be on the path.
+UV = (sys.executable, "-m", "uv")
+
 #: What the table shows the versions of.
 SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 
@@ -53,7 +56,7 @@ def run(python: str, end: str, tests: list[str]) -> tuple[list[str], str]:
             return command.returncode == 0
 
         interpreter = str(home / ("Scripts" if os.name == "nt" else "bin") / "python")
-        if not done("uv", "venv", "--clear", "--python", python, str(home)):
+        if not done(*UV, "venv", "--clear", "--python", python, str(home)):
             return ["–"] * len(SHOWN), "no such interpreter here"
         options = [
             "--python",
@@ -65,7 +68,7 @@ def run(python: str, end: str, tests: list[str]) -> tuple[list[str], str]:
             "--no-binary",
             "marginwise",
         ]
-        if not done("uv", "pip", "install", *options, f"{ROOT}[test]"):
+        if not done(*UV, "pip", "install", *options, f"{ROOT}[test]"):
             return ["–"] * len(SHOWN), "error: can't be installed"
         done(interpreter, "-m", "pytest", *tests)
     return _versions(interpreter), _last_line(FOLDER / f"{python}-{end}.log")
@@ -73,7 +76,7 @@ def run(python: str, end: str, tests: list[str]) -> tuple[list[str], str]:
 
 def _versions(interpreter: str) -> list[str]:
     """Return the installed versions of what the table shows."""
-    command = ["uv", "pip", "list", "--python", interpreter, "--format", "freeze"]
+    command = [*UV, "pip", "list", "--python", interpreter, "--format", "freeze"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found = dict(line.split("==") for line in listed.splitlines() if "==" in line)
     return [found.get(name, "–") for name in SHOWN]

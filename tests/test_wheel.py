@@ -47,6 +47,9 @@ from marginwise.cli import main
 with open("t.csv", "w", newline="") as file:
     csv.writer(file).writerows([["a", "b", "y"], *np.column_stack([X, y]).tolist()])
 assert main(["fit", "t.csv", "--target", "y"]) == 0""",
+    "arviz": """
+from marginwise import Hyperparameters, posterior
+assert "log_C" in posterior(X, 2 * y - 1, Hyperparameters(C=1.0), method="sample").to_arviz().posterior""",
     "dask": "import dask.array\nTunedSVC(0, rank=10, subset=30).fit(dask.array.from_array(X, chunks=(20, 2)), y)",
 }
 
@@ -96,5 +99,5 @@ def test_the_extras_are_those_that_users_ask_for() -> None:
     import tomllib
 
     stated = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for_developers = {"arviz", "bench", "docs", "test", "dev", "release"}
+    for_developers = {"bench", "docs", "test", "dev", "release"}
     assert EXTRAS.keys() == stated.keys() - for_developers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from trials import pick, run_cases
 
@@ -15,6 +17,7 @@ from marginwise import (
     tune,
 )
 from marginwise.criteria import criterion_class
+from marginwise.inference import Precision
 from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear
 from marginwise.model import Model
 from marginwise.search import SEARCHES
@@ -64,8 +67,12 @@ def evaluated(rng: np.random.Generator) -> str:
 
 def inferred(rng: np.random.Generator) -> str:
     X, y, w = data(rng)
-    method = pick(rng, "ep", "ep", "laplace", "variational")
-    found = posterior(X, y, model(rng, X.shape[1]), pick(rng, "linear", "quadratic"), method, sample_weight=w)
+    method = pick(rng, "ep", "ep", "laplace", "variational", "sample")
+    options: dict[str, Any] = {"precision": Precision(max_steps=32)} if method == "sample" else {}
+    if method in ("ep", "sample"):
+        options["inducing"] = pick(rng, None, None, X[:1], X[: 1 + len(X) // 2] + 0.1)
+    place, slack = model(rng, X.shape[1]), pick(rng, "linear", "quadratic")
+    found = posterior(X, y, place, slack, method, sample_weight=w, **options)
     probability = found.predict_proba(np.vstack([X, -X]))
     if not found.status.ok:
         assert found.status.message

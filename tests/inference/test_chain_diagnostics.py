@@ -117,3 +117,12 @@ def test_controls_cost_degrees_of_freedom() -> None:
     assert np.sqrt(np.mean(np.square(z))) < 1.6
     with pytest.raises(ValueError, match="too few"):
         estimate_mean(np.zeros((1, 8)), np.zeros((4, 1, 8)))
+
+
+def test_control_variates_that_overflow_are_left_out(rng: np.random.Generator) -> None:
+    series, controls = rng.normal(size=(40, 4)), rng.normal(size=(2, 40, 4))
+    controls[1] *= 1e200  # squares are infinite
+    with np.errstate(all="ignore"):
+        estimate = estimate_mean(series, controls)
+    assert estimate.value == pytest.approx(series.mean())
+    assert np.isfinite(estimate.standard_error)

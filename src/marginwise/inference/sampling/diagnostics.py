@@ -98,9 +98,10 @@ def estimate_mean(series: Array, controls: Array | None = None) -> Estimate:
         scale = np.sqrt(np.einsum("ij,ij->i", centred, centred))
         scale[scale == 0.0] = 1.0
         centred /= scale[:, None]
-        target = centred @ (series.ravel() - series.mean())
-        beta = np.linalg.lstsq(centred @ centred.T, target, rcond=1e-10)[0] / scale
-        residual = series - (beta @ Z).reshape(series.shape)
+        target, products = centred @ (series.ravel() - series.mean()), centred @ centred.T
+        if np.isfinite(products).all() and np.isfinite(target).all():  # those that overflow are of no use
+            beta = np.linalg.lstsq(products, target, rcond=1e-10)[0] / scale
+            residual = series - (beta @ Z).reshape(series.shape)
     size = residual.size
     variance = residual.var() * size / max(size - lost, 1)
     time = autocorrelation_time(residual)

@@ -121,7 +121,7 @@ def test_controls_cost_degrees_of_freedom() -> None:
 
 def test_control_variates_that_overflow_are_left_out(rng: np.random.Generator) -> None:
     series, controls = rng.normal(size=(40, 4)), rng.normal(size=(2, 40, 4))
-    controls[1] *= 1e200  # squares are infinite
+    controls[1, 0, 0] = np.inf
     with np.errstate(all="ignore"):
         estimate = estimate_mean(series, controls)
     assert estimate.value == pytest.approx(series.mean())

@@ -13,6 +13,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -154,10 +155,14 @@ def test_class_weights_move_the_boundary():
 def test_weights_are_routed_through_pipelines_and_searches():
     weights = np.where(PROBLEM.y > 0, 3.0, 1.0)
     with sklearn.config_context(enable_metadata_routing=True):
-        model = TunedSVC(**FEW).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        model = TunedSVC(**FEW).set_fit_request(sample_weight=True)
+        scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         search = GridSearchCV(
-            make_pipeline(scaler, model), {"tunedsvc__criterion": ["ep-loo"]}, cv=2, error_score="raise"
+            *(make_pipeline(scaler, model), {"tunedsvc__criterion": ["ep-loo"]}),
+            scoring=scorer,
+            cv=2,
+            error_score="raise",
         )
         search.fit(PROBLEM.X, PROBLEM.y, sample_weight=weights)
         direct = make_pipeline(scaler, clone(model)).fit(PROBLEM.X, PROBLEM.y, sample_weight=weights)

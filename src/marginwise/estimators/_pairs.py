@@ -163,7 +163,7 @@ def _coupled(second: Array, n_classes: int) -> Array:
     Q = 1.0 - r * r.transpose(0, 2, 1)
     diagonal = np.arange(n_classes)
     Q[:, diagonal, diagonal] += np.einsum("nji,nji->ni", r, r)
-    p = np.maximum(np.linalg.solve(Q, np.ones((n_classes, 1)))[:, :, 0], 0.0)  # never negative but for rounding
+    p = np.maximum(np.linalg.solve(Q, np.ones((1, n_classes, 1)))[:, :, 0], 0.0)  # never negative but for rounding
     return p / p.sum(axis=1, keepdims=True)
 
 

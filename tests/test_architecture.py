@@ -35,6 +35,7 @@ LAYERS = [
     "ends",
     "ensemble",
     "methods",
+    "folds",
     "freedom",
     "tables",
     "estimators",

@@ -19,20 +19,18 @@ was given, or that has the largest weight, and their ends share its weight.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from joblib import delayed
 
-from marginwise._arrays import Array, Indices
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
 from marginwise.ends import End, all_ends, alone
 from marginwise.ensemble import Ensemble, TunedModel, Vote, stacking_weights
-from marginwise.examples import deal
+from marginwise.folds import Dealt, Fold, classes_of, column_of, mean_of, part_of, rarer_label
 from marginwise.methods import Method, first_method, second_method
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
@@ -48,14 +46,8 @@ SPREADS = (0.3, 1.0)
 #: A rung with less weight than this is left out: it would cost a search and change next to nothing.
 LEAST_WEIGHT = 0.125
 
-#: Most rows that the first search begins on, and that a fold's search goes on with.
-_FIRST_ROWS, _FOLD_ROWS = 600, 700
-
-#: Of a rare label at least so many rows stay in a part of them, or with many labels fewer.
-_RARE_ROWS = 10
-
-#: A probability of zero counts as this.
-_TINY = 1e-300
+#: Most rows that the first search begins on.
+_FIRST_ROWS = 600
 
 #: Folds, and those of them on which a rung must gain before it is tried on the others.
 _FOLDS, _PROBES = 4, 2
@@ -63,21 +55,6 @@ _FOLDS, _PROBES = 4, 2
 #: Evaluations of a search on a fold, and of the last one on all examples from what was found on parts of them; fewer
 #: where rows are many, because each costs more and the search begins nearer to its end.
 _FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
-
-_NONE: Array = np.empty(0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fold:
-    """What a fold says: the probabilities of its labels, the hyperparameters behind them, and the curvature there.
-
-    ``classes`` are the probabilities of all classes.
-    """
-
-    probability: Array
-    hyperparameters: Model
-    learnt: Pairs
-    classes: Array = field(default_factory=lambda: _NONE)
 
 
 def climb(
@@ -98,10 +75,10 @@ def climb(
     """
     shared = _begin(problem, criterion, start, settings)
     many = problem.n > _FIRST_ROWS
-    n_folds = min(n_folds, _rarer_label(problem))
+    n_folds = min(n_folds, rarer_label(problem))
     found = [[_begun(criterion, shared)] * max(1, n_folds)]
 
-    def last(weight: float, spread: float, folds: list[_Fold]) -> Tuning:
+    def last(weight: float, spread: float, folds: list[Fold]) -> Tuning:
         """Search on all examples, unless that was done or is for a rung that is not the main one."""
         done = spread == 0 and (not many or weight < 0.5)
         tuning = shared if done else _last_search(problem, criterion, spread, folds, settings)
@@ -110,7 +87,7 @@ def climb(
     if n_folds < 2:
         ends = all_ends(shared) if several else alone(shared)
         return _given(problem, _gone_on(problem, criterion, ends, 0.0, settings), 0.0, settings)
-    dealt = _Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
+    dealt = Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
     order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
     first = first_method(problem)
     rungs = [0.0]
@@ -120,7 +97,7 @@ def climb(
     passes = 1 + len(order) + isinstance(problem, ClassProblem)
     with parallel, counter(None, "folds", n_folds * passes) as count:
 
-        def judge(numbers: range, starts: list[_Fold], under: SearchSettings | None, by: Method = first) -> list[_Fold]:
+        def judge(numbers: range, starts: list[Fold], under: SearchSettings | None, by: Method = first) -> list[Fold]:
             jobs = [delayed(_judge)(*dealt.parts(k, settings.seed), criterion, starts[k], under, by) for k in numbers]
             results = list(outcomes(parallel, jobs))
             count(len(numbers))
@@ -130,22 +107,22 @@ def climb(
         for spread in order:
             under = inside.with_spread(spread)
             judged = judge(range(_PROBES), found[-1], under)
-            gained = dealt.gain(judged, _column(heard[-1])) > 0.0
+            gained = dealt.gain(judged, column_of(heard[-1])) > 0.0
             if gained:
-                mean = replace(judged[0], hyperparameters=_mean(judged))
+                mean = replace(judged[0], hyperparameters=mean_of(judged))
                 others = ([mean] * n_folds, None) if many else (found[-1], under)
                 judged += judge(range(_PROBES, n_folds), *others)
-                gained = dealt.gain(judged, _column(heard[-1])) > 0.0
+                gained = dealt.gain(judged, column_of(heard[-1])) > 0.0
             if gained:
                 rungs.append(spread)
                 found.append(judged)
                 heard.append(judged)
             if gained == many:  # up while it helps, or down until it does
                 break
-        second = second_method(_first_part(problem, settings), _mean(found[-1]))
+        second = second_method(_first_part(problem, settings), mean_of(found[-1]))
         if second is not None:
             heard.append(judge(range(n_folds), found[-1], None, second))
-    table = np.column_stack([_column(folds) for folds in heard])
+    table = np.column_stack([column_of(folds) for folds in heard])
     weights = stacking_weights(table, dealt.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     weights /= weights.sum()
@@ -158,7 +135,7 @@ def climb(
         if totals[rung] == 0:
             continue
         if several and rung == totals.argmax():
-            searched = shared if spread == 0 else _restarted(problem, criterion, _mean(folds), spread, settings)
+            searched = shared if spread == 0 else _restarted(problem, criterion, mean_of(folds), spread, settings)
             ends = _gone_on(problem, criterion, all_ends(searched), spread, settings)
         else:
             ends = alone(last(float(totals[rung]), spread, folds))
@@ -168,7 +145,7 @@ def climb(
                     suited = _suited(by, problem, end, settings) if several else by
                     models.append(_member(end.tuning, spread, suited, weight * end.share))
     mixed, by_class = table @ weights, isinstance(problem, ClassProblem)
-    classes = np.array([_classes(folds) for folds in heard]) if by_class else np.empty(0)
+    classes = np.array([classes_of(folds) for folds in heard]) if by_class else np.empty(0)
     if vote is not None:
         mixed = vote.held_out(classes if by_class else table.T, weights, problem.labels[np.concatenate(dealt.rows)])
     elif by_class:
@@ -240,52 +217,6 @@ def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
     return later if len(earlier.restarts) < 2 else replace(later, restarts=earlier.restarts)
 
 
-@dataclass(frozen=True, eq=False)
-class _Dealt:
-    """Examples dealt out to folds; the examples left out, fold by fold, are the rows of a long table.
-
-    ``dealt`` is how many examples of each row are in each fold.
-    """
-
-    problem: Problem
-    dealt: Array
-
-    @classmethod
-    def draw(cls, problem: Problem, n_folds: int, rng: np.random.Generator) -> _Dealt:
-        return cls(problem, deal(problem.labels, problem.counted, n_folds, rng))
-
-    @cached_property
-    def rows(self) -> list[Indices]:
-        """The examples in each fold."""
-        return [np.flatnonzero(column) for column in self.dealt.T]
-
-    @cached_property
-    def weights(self) -> Array:
-        """Weights in the long table."""
-        dealt = self.dealt * self.problem.left_out[:, None]
-        return np.concatenate([dealt[rows, k] for k, rows in enumerate(self.rows)])
-
-    def parts(self, k: int, seed: int) -> tuple[Problem, Problem]:
-        """Return the problem without fold k, or a part of it, and the examples of fold k."""
-        rest = self.problem.counted - self.dealt[:, k]
-        rows = np.flatnonzero(rest > 0.0)
-        inside = self.problem.subset(rows)
-        inside = replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
-        return _part(inside, _FOLD_ROWS, np.random.default_rng([seed, k])), self.problem.subset(self.rows[k])
-
-    def gain(self, first: list[_Fold], before: Array) -> float:
-        """Return by how much the log-probability of the first folds is above that of another column."""
-        column = _column(first)
-        logs = np.log(np.maximum(column, _TINY)) - np.log(np.maximum(before[: len(column)], _TINY))
-        return float(self.weights[: len(column)] @ logs)
-
-    def average(self, values: Array) -> Array:
-        """Return the mean over the folds for each example, of a column or of several."""
-        rows, columns = np.concatenate(self.rows), values.reshape(len(values), -1).T
-        means = [np.bincount(rows, self.weights * column) / self.problem.weights for column in columns]
-        return means[0] if values.ndim == 1 else np.column_stack(means)
-
-
 def _begin(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
     """Return the tuning with one length scale, on some of the rows where they are many."""
     return tune_problem(_first_part(problem, settings), criterion, start, settings)
@@ -293,12 +224,12 @@ def _begin(problem: Problem, criterion: Criterion, start: Model, settings: Searc
 
 def _first_part(problem: Problem, settings: SearchSettings) -> Problem:
     """Return the rows that searches begin on, all if they are few."""
-    return _part(problem, _FIRST_ROWS, np.random.default_rng([settings.seed, _FOLDS]))
+    return part_of(problem, _FIRST_ROWS, np.random.default_rng([settings.seed, _FOLDS]))
 
 
 def _judge(
-    inside: Problem, outside: Problem, criterion: Criterion, start: _Fold, settings: SearchSettings | None, by: Method
-) -> _Fold:
+    inside: Problem, outside: Problem, criterion: Criterion, start: Fold, settings: SearchSettings | None, by: Method
+) -> Fold:
     """Search on the examples that stay in, unless there are no settings, and look at the labels of the others.
 
     On one thread, so that the digits do not depend on the number of processes beside it.
@@ -311,23 +242,23 @@ def _judge(
             tuning = tune_problem(inside, criterion, model.as_ard(inside.X.shape[1]), settings)
             model, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
         probability = by.probability(inside, criterion, model, outside.X)
-    return _Fold(probability[np.arange(outside.n), outside.labels], model, learnt, probability)
+    return Fold(probability[np.arange(outside.n), outside.labels], model, learnt, probability)
 
 
 def _last_search(
-    problem: Problem, criterion: Criterion, spread: float, folds: list[_Fold], settings: SearchSettings
+    problem: Problem, criterion: Criterion, spread: float, folds: list[Fold], settings: SearchSettings
 ) -> Tuning:
     """Search on all examples from the mean of what was found on parts of them."""
     # What one part says of many length scales is not as near as a mean of several.
     near = spread == 0 or len(folds) > 1
     settings = settings.with_spread(spread).going_on(_LAST_EVALUATIONS[near and problem.n > _FIRST_ROWS])
     search = _with_curvature(settings.search, folds[0].learnt)
-    return tune_problem(problem, criterion, _mean(folds), replace(settings, search=search, seed=0, n_jobs=1))
+    return tune_problem(problem, criterion, mean_of(folds), replace(settings, search=search, seed=0, n_jobs=1))
 
 
-def _begun(criterion: Criterion, tuning: Tuning) -> _Fold:
+def _begun(criterion: Criterion, tuning: Tuning) -> Fold:
     """Return what a search found, before folds say anything."""
-    return _Fold(_NONE, tuning.hyperparameters, _learnt(criterion, tuning))
+    return Fold(np.empty(0), tuning.hyperparameters, _learnt(criterion, tuning))
 
 
 def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
@@ -342,38 +273,6 @@ def _with_curvature(search: Search[Any] | None, learnt: Pairs) -> Search[Any] | 
     if search is None and learnt:
         return QuasiNewton(learnt=learnt)
     return replace(search, learnt=learnt) if isinstance(search, QuasiNewton) else search
-
-
-def _column(folds: list[_Fold]) -> Array:
-    return np.concatenate([fold.probability for fold in folds])
-
-
-def _classes(folds: list[_Fold]) -> Array:
-    return np.concatenate([fold.classes for fold in folds])
-
-
-def _mean(folds: list[_Fold]) -> Model:
-    logs = np.mean([fold.hyperparameters.to_vector() for fold in folds], axis=0)
-    return folds[0].hyperparameters.with_vector(logs)
-
-
-def _part(problem: Problem, n_rows: int, rng: np.random.Generator) -> Problem:
-    """Return the problem of some rows, few enough for the exact Gram matrix; the problem itself if it has no more."""
-    if problem.n <= n_rows:
-        return problem
-    rows = []
-    least = max(1, min(_RARE_ROWS, n_rows // problem.classes))
-    for label in range(problem.classes):
-        own = np.flatnonzero(problem.labels == label)
-        size = max(round(n_rows * len(own) / problem.n), min(least, len(own)))
-        rows.append(rng.permutation(own)[:size])
-    return replace(problem.subset(np.sort(np.concatenate(rows))), inducing=None)
-
-
-def _rarer_label(problem: Problem) -> int:
-    """Return how often the second commonest label can be dealt out: the rarer one of two."""
-    counts = np.bincount(problem.labels, problem.counted, problem.classes)
-    return int(np.sort(counts)[-2])
 
 
 def _has_freedom(problem: Problem, start: Model) -> bool:

@@ -80,6 +80,22 @@ def test_takes_any_kernel(kernel) -> None:
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore:the search had not converged")
+@pytest.mark.parametrize("freedom", [0, 1.0])
+@pytest.mark.parametrize(
+    ("criterion", "slack"), [("laplace-evidence", "quadratic"), ("span", "quadratic"), ("gacv", "linear")]
+)
+def test_criteria_of_the_svm_alone_tune_the_default_kernel(criterion: str, slack: str, freedom: float) -> None:
+    X, y = drawn("straight", N, 2)
+    model = TunedSVC(freedom, criterion=criterion, slack=slack, random_state=0).fit(X[:80], y[:80])
+    scores = [record.point.score for record in model.trace_.accepted]
+    assert len(scores) > 1
+    assert scores == sorted(scores)
+    assert "klin" in model.kernel_.present
+    assert model.score(X[80:], y[80:]) > 0.8
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_low_rank_takes_any_kernel() -> None:
     X, y = drawn("straight", N, 2)
     model = TunedSVC(kernel=RBF() + Linear(), freedom=0, rank=20, random_state=0).fit(X, y)

@@ -3,8 +3,8 @@
     python benchmarks/kernels.py run [--data FOLDER] [--draws 10] [--sets SET ...]
     python benchmarks/kernels.py report
 
-Random draws of the paper's five sets in the paper's sizes, the same for both kernels. Probabilities and labels are those
-of the posterior by expectation propagation at the hyperparameters found; the error of the SVM itself is beside them.
+Random draws of the paper's five sets in the paper's sizes, the same for both kernels. Labels and probabilities are
+those of the posterior by expectation propagation at the hyperparameters found; the error of the SVM is beside them.
 Each result is a line in results/kernels.csv as soon as it is there; a second run continues.
 """
 

@@ -1,6 +1,7 @@
 """TunedSVC on many rows, beside Nyström features with a linear SVM, boosting, a grid-searched SVC and its dense path.
 
     python benchmarks/scale.py large   [--data TABLE.csv.gz]   all rows: error, log-loss, seconds, memory, beside peers
+    python benchmarks/scale.py million                         the same for a million rows, beside peers that are quick
     python benchmarks/scale.py growth  [--data TABLE.csv.gz]   seconds and memory from 1,000 to 100,000 rows
     python benchmarks/scale.py middle  [--data TABLE.csv.gz]   3,000 rows beside GridSearchCV(SVC)
     python benchmarks/scale.py small   --raetsch FOLDER        rank against the exact Gram matrix, sets of 1,000 rows
@@ -40,17 +41,26 @@ def table(path):
         data = pd.read_csv(path).to_numpy(float)
         X, y = data[:, :-1], data[:, -1]
     else:
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(105_908, 13))
-        latent = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5 + 0.3 * X[:, 4]
-        y = np.where(latent + 0.7 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+        X, y = made_up(105_908)
     order = np.random.default_rng(SPLIT).permutation(len(y))
     return X[order], y[order]
 
 
+def made_up(n):
+    """Return n rows with 13 inputs, five of which decide the label but for noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 13))
+    latent = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5 + 0.3 * X[:, 4]
+    return X, np.where(latent + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
 def split(path, n=None):
     """Return n training rows (all by default) and the test rows."""
-    X, y = table(path)
+    return parted(*table(path), n)
+
+
+def parted(X, y, n=None):
+    """Return n of these rows (all by default) but for the last, and these to test on."""
     last = len(y) - TEST_ROWS
     rows = slice(0, last if n is None else min(n, last))
     return X[rows], y[rows], X[last:], y[last:]
@@ -62,7 +72,7 @@ def tuned(**options):
     return TunedSVC(random_state=0, **options)
 
 
-def nystroem(calibrated):
+def nystroem(calibrated, threads):
     """Nystroem(500) + LinearSVC by a grid over C and gamma, and a calibrated copy of it for probabilities."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.kernel_approximation import Nystroem
@@ -74,7 +84,7 @@ def nystroem(calibrated):
     features = Nystroem(n_components=500, random_state=0)
     pipeline = make_pipeline(StandardScaler(), features, LinearSVC(dual=False, tol=1e-3))
     grid = {"nystroem__gamma": [0.01, 0.03, 0.1], "linearsvc__C": [0.1, 1.0, 10.0]}
-    search = GridSearchCV(pipeline, grid, cv=3, n_jobs=2)
+    search = GridSearchCV(pipeline, grid, cv=3, n_jobs=threads)
     return CalibratedClassifierCV(search, cv=2) if calibrated else search
 
 
@@ -82,6 +92,18 @@ def boosting():
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier(random_state=0)
+
+
+def lightgbm(threads):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=0, n_jobs=threads, verbose=-1)
+
+
+def catboost(threads):
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(random_seed=0, thread_count=threads, verbose=False, allow_writing_files=False)
 
 
 def bagged(n_subsets, size):
@@ -117,6 +139,7 @@ def _limit(threads):
     from threadpoolctl import threadpool_limits
 
     warnings.simplefilter("ignore")
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # for libraries that are yet to be loaded
     threadpool_limits(threads)
 
 
@@ -150,15 +173,27 @@ def _measure(make, arguments, data):
 
 
 def large(options):
-    data = split(options.data)
+    data, threads = split(options.data), options.threads
     X, y = table(options.data)
-    measured("TunedSVC, test rows included", tuned, {}, (X, y, *data[2:]), 2)  # for its time and memory
-    measured("TunedSVC", tuned, {}, data, 2)
-    measured("TunedSVC, kernel='rbf'", tuned, {"kernel": "rbf"}, data, 2)
-    measured("TunedSVC, predictor='svm'", tuned, {"predictor": "svm"}, data, 2)
-    measured("HistGradientBoosting", boosting, (), data, 2)
-    measured("Nystroem(500) + LinearSVC, grid", nystroem, (False,), data, 2)
-    measured("the same, calibrated", nystroem, (True,), data, 2)
+    measured("TunedSVC, test rows included", tuned, {}, (X, y, *data[2:]), threads)  # for its time and memory
+    measured("TunedSVC", tuned, {}, data, threads)
+    measured("TunedSVC, kernel='rbf'", tuned, {"kernel": "rbf"}, data, threads)
+    measured("TunedSVC, predictor='svm'", tuned, {"predictor": "svm"}, data, threads)
+    trees(data, threads)
+    measured("Nystroem(500) + LinearSVC, grid", nystroem, (False, threads), data, threads)
+    measured("the same, calibrated", nystroem, (True, threads), data, threads)
+
+
+def trees(data, threads):
+    measured("HistGradientBoosting", boosting, (), data, threads)
+    measured("LightGBM", lightgbm, (threads,), data, threads)
+    measured("CatBoost", catboost, (threads,), data, threads)
+
+
+def million(options):
+    data = parted(*made_up(1_000_000 + TEST_ROWS))
+    measured("TunedSVC", tuned, {}, data, options.threads)
+    trees(data, options.threads)
 
 
 def growth(options):
@@ -255,7 +290,7 @@ def cluster(options):
     print(f"largest difference of the hyperparameters' logarithms from the fit in memory: {difference:.1e}")
 
 
-TASKS = {f.__name__: f for f in (large, growth, middle, small, subsets, cluster)}
+TASKS = {f.__name__: f for f in (large, million, growth, middle, small, subsets, cluster)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

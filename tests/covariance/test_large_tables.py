@@ -34,6 +34,20 @@ def test_rank_and_subset_are_chosen_by_size() -> None:
     assert chosen_subset(50, 100) == 50
 
 
+@pytest.mark.filterwarnings("ignore:the search had not converged")
+@pytest.mark.parametrize(("rank", "features", "points"), [("auto", 30, 30), ("auto", 10, 12), (25, 10, 25)])
+def test_very_many_rows_have_fewer_inducing_inputs(
+    rank: str | int, features: int, points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As few as keep the features of all rows within bounds, but no fewer than while tuning; a given rank is kept."""
+    scale = "marginwise.estimators._scale"
+    monkeypatch.setattr(f"{scale}.EXACT_ROWS", 100)
+    monkeypatch.setattr(f"{scale}._MOST_TUNING", 12)
+    monkeypatch.setattr(f"{scale}._FEATURES", features * len(TABLE.y))
+    model = TunedSVC(0, rank=rank, subset=200, max_evaluations=5, random_state=0).fit(TABLE.X, TABLE.y)
+    assert model.models_[0].n_points == points
+
+
 def test_rows_to_tune_on_depend_on_nothing_but_the_rows() -> None:
     X = np.repeat(np.random.default_rng(5).normal(size=(300, 3)), 2, axis=0)
     codes = (np.arange(600) % 20 < 2).astype(int)

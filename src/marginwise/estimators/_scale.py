@@ -31,6 +31,10 @@ TUNING_ROWS = 5000
 #: Most inducing inputs of "auto": while tuning, where C and length scales are all that counts, and for the last fit.
 _MOST_TUNING, _MOST = 200, 1024
 
+#: Features of all rows together that "auto" makes for the last fit, 2 GiB of numbers, where that is not less than
+#: while tuning: a million rows have 268 inducing inputs.
+_FEATURES = 2**28
+
 #: Evaluations of the search on all tuning rows that follows the climb.
 POLISHING = 25
 
@@ -67,8 +71,7 @@ class Scale:
         """Return the posterior of a problem; inducing inputs, if any, are chosen from ``rows``."""
         if self.rank is None:
             return site_posterior(problem, hyperparameters, slack, with_gradient=False)
-        number = None if isinstance(self.rank, str) else self.rank
-        inducing = choose_inducing(rows, hyperparameters.kernel, number, most=_MOST, seed=self.seed)
+        inducing = self._inducing(problem, rows, hyperparameters)
         start: Sites | None = None
         few = len(inducing) // _COARSER
         if few > 1:
@@ -81,10 +84,14 @@ class Scale:
         """Return the posterior of a problem of several classes, which all share the inducing inputs."""
         h = model.hyperparameters
         if self.rank is not None:
-            number = None if isinstance(self.rank, str) else self.rank
-            inducing = choose_inducing(rows, h.kernel, number, most=_MOST, seed=self.seed)
-            problem = replace(problem, inducing=inducing)
+            problem = replace(problem, inducing=self._inducing(problem, rows, h))
         return METHODS[model.method](problem, h)
+
+    def _inducing(self, problem: Problem, rows: Array, hyperparameters: Model) -> Array:
+        """Return the inducing inputs of the last fit, chosen from ``rows``."""
+        number = None if isinstance(self.rank, str) else self.rank
+        most = min(_MOST, max(_MOST_TUNING, _FEATURES // problem.n))
+        return choose_inducing(rows, hyperparameters.kernel, number, most=most, seed=self.seed)
 
 
 #: Nothing is left out.

@@ -104,7 +104,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         the long ones.
     rank : "auto", int or None, default="auto"
         Number of inducing inputs that the kernel is approximated with: O(n rank²) time, O(n rank) memory. None is the
-        exact kernel; "auto" is None up to 1500 rows, and beyond as many as leave little of the kernel open.
+        exact kernel; "auto" is None up to 1500 rows, and beyond as many as leave little of the kernel open, at most
+        1024 and as many as take 2 GiB.
     subset : "auto", int or None, default="auto"
         Random rows to tune on; the model is trained on all rows. "auto" is 5000, None is all.
     validation_fraction : float or None, default=None

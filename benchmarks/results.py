@@ -91,7 +91,7 @@ class Results:
                 print(f"| {name} ({max(map(len, rows.values()))}) | " + " | ".join(cells) + " |")
                 if len(means) == len(present):
                     values = np.array([means[m] for m in present])
-                    ranks.append([(values < v).sum() + 0.5 * ((values == v).sum() + 1) for v in values])
+                    ranks.append(_ranked(values))
                     total[name.split("/")[0]].append(values)
             for group, values in total.items():
                 cells = [f"{v:.{self.measures[field]}f}" for v in np.mean(values, axis=0)]
@@ -99,6 +99,18 @@ class Results:
             if ranks:
                 cells = [f"{rank:.2f}" for rank in np.mean(ranks, axis=0)]
                 print(f"| mean rank ({len(ranks)} sets) | " + " | ".join(cells) + " |")
+
+    def shared_ranks(self, methods, field):
+        """Print the mean ranks of some methods, from the means over the splits of each set that all of them have."""
+        ranks, n_splits = [], 0
+        for rows in self.table()[field].values():
+            shared = sorted(set.intersection(*(set(rows[method]) for method in methods)))
+            if shared:
+                n_splits += len(shared)
+                ranks.append(_ranked(np.array([np.mean([rows[m][s] for s in shared]) for m in methods])))
+        if ranks:
+            print(f"\n{field}, mean ranks on {n_splits} splits of {len(ranks)} sets\n")
+            print("\n".join(f"{m:<14} {rank:.2f}" for m, rank in zip(methods, np.mean(ranks, axis=0), strict=True)))
 
     def paired(self, ours, other, field="error"):
         """Print the mean difference of two methods over the splits of each set, and its standard error."""
@@ -109,3 +121,8 @@ class Results:
                 difference = np.array([rows[ours][s] - rows[other][s] for s in both])
                 spread = difference.std(ddof=1) / np.sqrt(len(both)) if len(both) > 1 else np.nan
                 print(f"{name:<24} {difference.mean():+8.3f} ± {spread:.3f}")
+
+
+def _ranked(values):
+    """Return the rank of each value, 1 for the smallest; equal ones share theirs."""
+    return [(values < value).sum() + 0.5 * ((values == value).sum() + 1) for value in values]

@@ -101,16 +101,18 @@ class Results:
                 print(f"| mean rank ({len(ranks)} sets) | " + " | ".join(cells) + " |")
 
     def shared_ranks(self, methods, field):
-        """Print the mean ranks of some methods, from the means over the splits of each set that all of them have."""
+        """Print the mean ranks of the methods that were run on all sets, from the splits that all of them have."""
+        by_set = self.table()[field]
+        methods = [method for method in methods if all(method in rows for rows in by_set.values())]
         ranks, n_splits = [], 0
-        for rows in self.table()[field].values():
-            shared = sorted(set.intersection(*(set(rows[method]) for method in methods)))
-            if shared:
-                n_splits += len(shared)
-                ranks.append(_ranked(np.array([np.mean([rows[m][s] for s in shared]) for m in methods])))
-        if ranks:
-            print(f"\n{field}, mean ranks on {n_splits} splits of {len(ranks)} sets\n")
-            print("\n".join(f"{m:<14} {rank:.2f}" for m, rank in zip(methods, np.mean(ranks, axis=0), strict=True)))
+        for rows in by_set.values():
+            shared = set.intersection(*(set(rows[method]) for method in methods)) if methods else ()
+            if not shared:
+                return
+            n_splits += len(shared)
+            ranks.append(_ranked(np.array([np.mean([rows[method][split] for split in shared]) for method in methods])))
+        print(f"\n{field}, mean ranks on {n_splits} splits of {len(ranks)} sets\n")
+        print("\n".join(f"{m:<14} {rank:.2f}" for m, rank in zip(methods, np.mean(ranks, axis=0), strict=True)))
 
     def paired(self, ours, other, field="error"):
         """Print the mean difference of two methods over the splits of each set, and its standard error."""

@@ -332,6 +332,27 @@ def test_models_saved_by_earlier_versions_predict_as_they_did(stored):
     assert repr(model)
 
 
+def test_what_earlier_models_of_several_classes_say_of_themselves():
+    """As pages and pictures ask it: relevances, held-out probabilities, the latent functions."""
+    (stored,) = [path for path in STORED.glob("format-*.skops") if len(load_model(path).classes_) > 2][:1]
+    model = load_model(stored)
+    (parts,) = model.models_
+    n, K = len(parts.X), len(model.classes_)
+    assert model.feature_importances_.shape == (model.n_features_in_,)
+    assert parts.relevances.shape == (len(parts.members), model.n_features_in_)
+    assert parts.weights.sum() == pytest.approx(1.0)
+    assert len(parts.weights) == len(parts.members)
+    assert parts.held_out.shape == (n, K)
+    np.testing.assert_allclose(parts.held_out.sum(axis=1), 1.0)
+    assert model.loo_log_loss_ > 0.0
+    mean, variance = parts.latent(parts.X)
+    assert mean.shape == variance.shape == (n, K)
+    assert (variance > 0.0).all()
+    assert np.bincount(parts.problem.labels, minlength=K).min() > 0
+    assert parts.n_points <= n
+    assert isinstance(parts.warnings, tuple)
+
+
 def test_a_margin_svc_saved_before_there_were_pairs_predicts_as_it_did():
     """``stored/make.py`` wrote it when each class was separated from the rest."""
     model = load_model(STORED / "margin-rest.skops")

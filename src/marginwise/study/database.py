@@ -161,6 +161,10 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         whole = not path.with_name(path.name + "-wal").exists()
         address += "?mode=ro" + ("&immutable=1" if whole else "")
     connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA trusted_schema = OFF")  # views and triggers of others run no functions
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA trusted_schema = OFF")  # views and triggers of others run no functions
+    except BaseException:
+        connection.close()
+        raise
     return connection

@@ -101,7 +101,8 @@ def days(moments: npt.NDArray[Any]) -> Array:
     """Return dates as numbers of days since 1970, durations as days; NaN where there is none."""
     known = ~np.isnat(moments)
     numbers = np.full(len(moments), np.nan)
-    numbers[known] = (moments[known] - (0 if moments.dtype.kind == "m" else np.datetime64(0, "us"))) / _DAY
+    zero = np.timedelta64(0, "us") if moments.dtype.kind == "m" else np.datetime64(0, "us")
+    numbers[known] = (moments[known] - zero) / _DAY
     return numbers
 
 

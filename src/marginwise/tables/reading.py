@@ -85,7 +85,7 @@ def of_objects(values: npt.NDArray[Any], where: str) -> Cells:
     if all(issubclass(kind, Real | Decimal | bool | np.bool_) for kind in present):
         return Cells(NUMBER, np.array([np.nan if cell is None else float(cell) for cell in values], dtype=float))
     if all(issubclass(kind, datetime.date | np.datetime64) for kind in present):
-        moments = [np.datetime64("NaT") if cell is None else _moment(cell) for cell in values]
+        moments = [np.datetime64("NaT", "us") if cell is None else _moment(cell) for cell in values]
         return Cells(DATE, days(np.array(moments, dtype="datetime64[us]")))
     if all(issubclass(kind, datetime.timedelta | np.timedelta64) for kind in present):
         return Cells(DATE, days(np.array(values.tolist(), dtype="timedelta64[us]")))

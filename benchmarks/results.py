@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 
 import numpy as np
+from scipy.stats import rankdata
 
 MEASURES = {"error": 2, "log_loss": 4, "calibration": 4, "seconds": 2}  # and the digits shown
 
@@ -91,7 +92,7 @@ class Results:
                 print(f"| {name} ({max(map(len, rows.values()))}) | " + " | ".join(cells) + " |")
                 if len(means) == len(present):
                     values = np.array([means[m] for m in present])
-                    ranks.append(_ranked(values))
+                    ranks.append(rankdata(values))
                     total[name.split("/")[0]].append(values)
             for group, values in total.items():
                 cells = [f"{v:.{self.measures[field]}f}" for v in np.mean(values, axis=0)]
@@ -110,7 +111,7 @@ class Results:
             if not shared:
                 return
             n_splits += len(shared)
-            ranks.append(_ranked(np.array([np.mean([rows[method][split] for split in shared]) for method in methods])))
+            ranks.append(rankdata(np.array([np.mean([rows[method][split] for split in shared]) for method in methods])))
         print(f"\n{field}, mean ranks on {n_splits} splits of {len(ranks)} sets\n")
         print("\n".join(f"{m:<14} {rank:.2f}" for m, rank in zip(methods, np.mean(ranks, axis=0), strict=True)))
 
@@ -123,8 +124,3 @@ class Results:
                 difference = np.array([rows[ours][s] - rows[other][s] for s in both])
                 spread = difference.std(ddof=1) / np.sqrt(len(both)) if len(both) > 1 else np.nan
                 print(f"{name:<24} {difference.mean():+8.3f} ± {spread:.3f}")
-
-
-def _ranked(values):
-    """Return the rank of each value, 1 for the smallest; equal ones share theirs."""
-    return [(values < value).sum() + 0.5 * ((values == value).sum() + 1) for value in values]

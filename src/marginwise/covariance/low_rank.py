@@ -162,7 +162,7 @@ class LowRankCovariance(SiteCovariance):
         return by_rows + by_inducing + jitter + self.contract_prior_variance(residual_bar)
 
     def contract_product(self, left: Array, right: Array, diagonal: Array | None = None) -> Array:
-        """Return the derivatives of ⟨left rightᵀ + diag, VVᵀ + D⟩ with D the residual: V̄ = AB'V + BA'V + 2 diag V."""
+        """Return the derivatives of ⟨left rightᵀ + diag, VVᵀ + D⟩ with D the residual: V̄ = ABᵀV + BAᵀV + 2 diag V."""
         own = np.zeros(self.n) if diagonal is None else diagonal
         return self.contract(
             np.column_stack([left, right]),

@@ -17,6 +17,7 @@ from scipy.linalg import blas, lapack
 
 from marginwise._arrays import Array
 from marginwise.covariance import LowRankCovariance, Sites
+from marginwise.covariance.low_rank_gaussian import posterior_factor
 from marginwise.inference.sampling.prior import PosteriorFactor, SampledPrior
 
 #: D in units of K(x, x) is no less than this, so that K⁻¹ exists and products with it keep seven digits: rows that are
@@ -33,19 +34,19 @@ class LowRankPrior(SampledPrior):
 
     Attributes
     ----------
+    covariance : LowRankCovariance
+        VVᵀ, with the Cholesky factor L of the inducing inputs' Gram matrix: a feature vector is L⁻¹k(x).
     features : array of shape (n, m)
-        V.
+        V, in one piece.
     own : array of shape (n,)
         D, all positive.
-    inner : array of shape (m, m)
-        The Cholesky factor L of the inducing inputs' Gram matrix: a feature vector is L⁻¹k(x).
     root : array of shape (m, m)
         The lower Cholesky factor of B = I + VᵀD⁻¹V.
     """
 
+    covariance: LowRankCovariance
     features: Array
     own: Array
-    inner: Array
     root: Array
 
     @property
@@ -54,7 +55,7 @@ class LowRankPrior(SampledPrior):
 
     def with_sites(self, tau: Array) -> PosteriorFactor:
         share = 1.0 / (1.0 + self.own * tau)
-        R = _root(self.features, tau * share)
+        R = _root(self.covariance, tau * share)
         factor = blas.dtrsm(1.0, R, self.features.T * share, lower=1, overwrite_b=1).T
         half_log_det = np.log(R.diagonal()).sum() - 0.5 * np.log(share).sum()
         return PosteriorFactor(np.ascontiguousarray(factor), self.own * share, float(half_log_det))
@@ -73,12 +74,11 @@ class LowRankPrior(SampledPrior):
 
     def coefficients(self, dual: Array) -> Array:
         """E[u|θ] = Vᵀ(VVᵀ + D)⁻¹θ = Vᵀθ̃, and v(x)ᵀu = k(x)ᵀL⁻ᵀu."""
-        weights = self.features.T @ dual
-        return blas.dtrsm(1.0, self.inner, weights.reshape(len(weights), -1), lower=1, trans_a=1).reshape(weights.shape)
+        return self.covariance.dual(self.covariance.project(dual))
 
     def conditional_variance(self, cross: Array, prior_variance: Array) -> Array:
         """K(x, x) - |v|² + vᵀB⁻¹v: what no feature knows, and what the latent values leave open of u."""
-        features = blas.dtrsm(1.0, self.inner, np.asfortranarray(cross), lower=1)
+        features = blas.dtrsm(1.0, self.covariance.factor, np.asfortranarray(cross), lower=1)
         open_ = blas.dtrsm(1.0, self.root, features, lower=1)
         known = np.einsum("ij,ij->j", features, features) - np.einsum("ij,ij->j", open_, open_)
         return np.maximum(prior_variance - known, 0.0)
@@ -88,15 +88,12 @@ def low_rank_prior(covariance: LowRankCovariance) -> LowRankPrior:
     """Return the prior with this covariance and its residual."""
     features = covariance.expand(np.eye(covariance.rank))
     own = np.maximum(covariance.residual, _OWN * covariance.prior_variance)
-    return LowRankPrior(features, own, covariance.factor, _root(features, 1.0 / own))
+    return LowRankPrior(covariance, features, own, _root(covariance, 1.0 / own))
 
 
-def _root(features: Array, weights: Array) -> Array:
+def _root(covariance: LowRankCovariance, weights: Array) -> Array:
     """Return the lower Cholesky factor of I + Vᵀdiag(weights)V, in Fortran order."""
-    scaled = features * np.sqrt(weights)[:, None]
-    inner = blas.dsyrk(1.0, scaled.T, lower=1)
-    inner[np.diag_indices_from(inner)] += 1.0
-    root, failed = lapack.dpotrf(inner, lower=1, clean=1, overwrite_a=1)
-    if failed:
+    root, _ = posterior_factor(covariance, weights, np.zeros_like(weights))
+    if root is None:
         raise np.linalg.LinAlgError("the posterior precision of the features is not positive definite")
-    return np.asarray(root)
+    return root

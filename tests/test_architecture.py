@@ -36,6 +36,7 @@ LAYERS = [
     "ensemble",
     "methods",
     "folds",
+    "relay",
     "freedom",
     "tables",
     "estimators",

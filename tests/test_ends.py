@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zoo
-from marginwise import freedom
+from marginwise import freedom, relay
 from marginwise.criteria import as_criterion
 from marginwise.ends import all_ends, alone
 from marginwise.ensemble import Vote
@@ -85,7 +85,7 @@ def test_held_out_shares_of_two_classes_are_those_of_the_labels(rng):
 
 @pytest.mark.parametrize("rows", [60, 40])
 def test_searches_with_free_length_scales_are_restarted_when_all_ends_are_wanted(rows, monkeypatch):
-    monkeypatch.setattr(freedom, "_FIRST_ROWS", rows)
+    monkeypatch.setattr(relay, "FIRST_ROWS", rows)
     made = []
     plain = freedom.tune_problem
 
@@ -94,7 +94,8 @@ def test_searches_with_free_length_scales_are_restarted_when_all_ends_are_wanted
         made.append((problem.n, start.is_isotropic, len(tuning.restarts)))
         return tuning
 
-    monkeypatch.setattr(freedom, "tune_problem", watched)
+    for module in (relay, freedom):
+        monkeypatch.setattr(module, "tune_problem", watched)
     start = Prior().mean(3, isotropic=True)
     given = (zoo.blobs(60, 3), as_criterion("ep-loo"), start, SearchSettings(prior=Prior(), restarts=2))
     best = settle(*given, spread=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -41,6 +42,8 @@ class TunedModel:
         In the place of that which was found, where the softmax likelihood has its own.
     link : SoftmaxLink or None
         What makes probabilities of several latent functions.
+    beside : bool
+        Whether it stands beside the others with a simpler kernel, whose terms tell nothing of the decision's shape.
     tau, nu : arrays of shape (n,)
         The sites of expectation propagation: with the kernel they are the posterior. Empty where it is of low rank.
     log_evidence : float
@@ -61,6 +64,7 @@ class TunedModel:
     coefficients: Array | None = None
     gain: Array | None = None
     link: SoftmaxLink | None = None
+    beside: bool = False
 
     @property
     def hyperparameters(self) -> Model:
@@ -92,6 +96,11 @@ class TunedModel:
         return summary(self, "weight", "spread", "hyperparameters", "log_evidence", "inducing")
 
 
+def main_of(models: Sequence[TunedModel]) -> TunedModel:
+    """Return the model with the largest weight, of those with the whole kernel if there are any."""
+    return max(models, key=lambda model: (not model.beside, model.weight))
+
+
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """Tuned models with weights that sum to 1.
@@ -107,8 +116,8 @@ class Ensemble:
 
     @property
     def main(self) -> TunedModel:
-        """The model with the largest weight."""
-        return max(self.models, key=lambda model: model.weight)
+        """The model that stands for all."""
+        return main_of(self.models)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,10 @@ each fold the search goes on from the rung before, and predicts the examples lef
 first folds ends the climb before the others are tried. The predictions of the rungs that gained are averaged with the
 weights under which the examples left out were most probable (stacking: Wolpert 1992).
 
+Beside the rungs stands a model with one length scale and a simpler kernel, if there is one: where the terms of a
+blend of kernels are not called for, its average with them is better than either. It is left out where the covariance is
+of low rank, since so many examples tell terms apart, and with more than two classes.
+
 With more than two classes the last rung is judged a second time, with the softmax likelihood in the place of least
 squares: which of the two suits a table better depends on how noisy it is, and stacking tells.
 
@@ -19,8 +23,7 @@ was given, or that has the largest weight, and their ends share its weight.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import delayed
@@ -30,13 +33,23 @@ from marginwise._runtime.threads import one_thread
 from marginwise.criteria import Criterion
 from marginwise.ends import End, all_ends, alone
 from marginwise.ensemble import Ensemble, TunedModel, Vote, stacking_weights
-from marginwise.folds import Dealt, Fold, classes_of, column_of, mean_of, part_of, rarer_label
+from marginwise.folds import Dealt, Fold, classes_of, column_of, mean_of, rarer_label
 from marginwise.methods import Method, first_method, second_method
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
-from marginwise.search import QuasiNewton, Search
+from marginwise.relay import (
+    are_many,
+    begin,
+    begin_roughly,
+    begun,
+    first_part,
+    last_search,
+    learnt,
+    rough,
+    with_curvature,
+    with_restarts,
+)
 from marginwise.search.progress import counter
-from marginwise.search.quasi_newton import Pairs, pairs_of
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 #: Standard deviations of ln l_a around a shared ln l, rung by rung above one shared length scale. This ladder and what
@@ -46,15 +59,30 @@ SPREADS = (0.3, 1.0)
 #: A rung with less weight than this is left out: it would cost a search and change next to nothing.
 LEAST_WEIGHT = 0.125
 
-#: Most rows that the first search begins on.
-_FIRST_ROWS = 600
+_FOLDS = 4
 
-#: Folds, and those of them on which a rung must gain before it is tried on the others.
-_FOLDS, _PROBES = 4, 2
+#: So many folds are tried at first, then more, while the log-probability of labels gains more than this: with few rows,
+#: and with many, where the first folds alone are searched on, so that the others cost next to nothing.
+_STAGES = (((1, -0.5), (2, 0.0), (_FOLDS, 0.0)), ((2, -np.inf), (_FOLDS, 0.0)))
 
-#: Evaluations of a search on a fold, and of the last one on all examples from what was found on parts of them; fewer
-#: where rows are many, because each costs more and the search begins nearer to its end.
-_FOLD_EVALUATIONS, _LAST_EVALUATIONS = (10, 8), (8, 3)
+#: Evaluations of a search on a fold, with few rows and with many, and of the search with the simpler kernel.
+_FOLD_EVALUATIONS, _BESIDE_EVALUATIONS = (10, 8), 8
+
+
+@dataclass(frozen=True, eq=False)
+class _Rung:
+    """A candidate for the ensemble.
+
+    ``found`` is where the search on each fold ended, ``heard`` what the folds say with that by a method; ``begun`` is
+    the search on all rows, or on those that searches begin on, of which ``found`` are copies if there was one.
+    """
+
+    spread: float
+    found: list[Fold]
+    heard: list[Fold]
+    by: Method
+    begun: Tuning | None = None
+    beside: bool = False
 
 
 def climb(
@@ -64,7 +92,6 @@ def climb(
     settings: SearchSettings,
     *,
     spreads: Sequence[float] = SPREADS,
-    n_folds: int = _FOLDS,
     several: bool = False,
     vote: Vote | None = None,
 ) -> Ensemble:
@@ -73,28 +100,61 @@ def climb(
     ``start`` has one length scale. ``several`` makes models of all ends of searches from random starts, with the
     freedom of the largest weight. With a ``vote`` the probabilities held out are shares of the rungs' votes.
     """
-    shared = _begin(problem, criterion, start, settings)
-    many = problem.n > _FIRST_ROWS
-    n_folds = min(n_folds, rarer_label(problem))
-    found = [[_begun(criterion, shared)] * max(1, n_folds)]
-
-    def last(weight: float, spread: float, folds: list[Fold]) -> Tuning:
-        """Search on all examples, unless that was done or is for a rung that is not the main one."""
-        done = spread == 0 and (not many or weight < 0.5)
-        tuning = shared if done else _last_search(problem, criterion, spread, folds, settings)
-        return tuning if spread > 0 else with_restarts(shared, tuning)
-
+    shared = begin_roughly(problem, criterion, start, settings)
+    n_folds = min(_FOLDS, rarer_label(problem))
     if n_folds < 2:
         ends = all_ends(shared) if several else alone(shared)
         return _given(problem, _gone_on(problem, criterion, ends, 0.0, settings), 0.0, settings)
     dealt = Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
+    rungs = _judged(problem, criterion, shared, settings, dealt, spreads)
+    table = np.column_stack([column_of(rung.heard) for rung in rungs])
+    weights = stacking_weights(table, dealt.weights)
+    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+    weights /= weights.sum()
+
+    def total(rung: _Rung) -> float:
+        """The weight of all that one search serves."""
+        return float(sum(weight for other, weight in zip(rungs, weights, strict=True) if other.found is rung.found))
+
+    models: list[TunedModel] = []
+    main = max((rung for rung in rungs if not rung.beside), key=total)
+    searched: dict[int, list[End]] = {}
+    for rung, weight in zip(rungs, weights.tolist(), strict=True):
+        if weight == 0.0:
+            continue
+        if id(rung.found) not in searched:
+            restarted = several and rung.found is main.found
+            ends = _all_ends(problem, criterion, rung, settings) if restarted else []
+            searched[id(rung.found)] = ends or alone(_last(problem, criterion, rung, settings, total(rung)))
+        for end in searched[id(rung.found)]:
+            by = _suited(rung.by, problem, end, settings) if several else rung.by
+            models.append(_member(end.tuning, rung.spread, by, weight * end.share, beside=rung.beside))
+    mixed, by_class = table @ weights, isinstance(problem, ClassProblem)
+    classes = np.array([classes_of(rung.heard) for rung in rungs]) if by_class else np.empty(0)
+    if vote is not None:
+        mixed = vote.held_out(classes if by_class else table.T, weights, problem.labels[np.concatenate(dealt.rows)])
+    elif by_class:
+        mixed = np.tensordot(weights, classes, axes=1)
+    return Ensemble(tuple(models), dealt.average(mixed))
+
+
+def _judged(
+    problem: Problem,
+    criterion: Criterion,
+    shared: Tuning,
+    settings: SearchSettings,
+    dealt: Dealt,
+    spreads: Sequence[float],
+) -> list[_Rung]:
+    """Return the rungs that gained on the folds, what stands beside them, and the last one by a second method."""
+    n_folds, many, first = len(dealt.rows), are_many(problem), first_method(problem)
+    start = shared.hyperparameters
     order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
-    first = first_method(problem)
-    rungs = [0.0]
     # No held-out sets, callbacks or bars: these are for the searches that the user sees.
     inside = SearchSettings(settings.search, settings.prior, limits=settings.limits, progress=False)
     parallel = job_runner(settings.n_jobs)
-    passes = 1 + len(order) + isinstance(problem, ClassProblem)
+    simpler = None if isinstance(problem, ClassProblem) or problem.inducing is not None else start.simpler()
+    passes = 1 + len(order) + isinstance(problem, ClassProblem) + (simpler is not None)
     with parallel, counter(None, "folds", n_folds * passes) as count:
 
         def judge(numbers: range, starts: list[Fold], under: SearchSettings | None, by: Method = first) -> list[Fold]:
@@ -103,54 +163,36 @@ def climb(
             count(len(numbers))
             return results
 
-        heard = [judge(range(n_folds), found[0], None)]
+        def stands(tuning: Tuning, *, beside: bool = False) -> _Rung:
+            found = [begun(criterion, tuning)] * n_folds
+            return _Rung(0.0, found, judge(range(n_folds), found, None), first, tuning, beside)
+
+        rungs = [stands(shared)]
         for spread in order:
-            under = inside.with_spread(spread)
-            judged = judge(range(_PROBES), found[-1], under)
-            gained = dealt.gain(judged, column_of(heard[-1])) > 0.0
+            below, under = rungs[-1], inside.with_spread(spread)
+            judged: list[Fold] = []
+            gained = True
+            for upto, least in _STAGES[many]:
+                others = range(len(judged), min(upto, n_folds))
+                if many and judged:  # they take what was found
+                    judged += judge(others, [replace(judged[0], hyperparameters=mean_of(judged))] * n_folds, None)
+                else:
+                    judged += judge(others, below.found, under)
+                gained = dealt.gain(judged, column_of(below.heard)) > least
+                if not gained:
+                    break
             if gained:
-                mean = replace(judged[0], hyperparameters=mean_of(judged))
-                others = ([mean] * n_folds, None) if many else (found[-1], under)
-                judged += judge(range(_PROBES, n_folds), *others)
-                gained = dealt.gain(judged, column_of(heard[-1])) > 0.0
-            if gained:
-                rungs.append(spread)
-                found.append(judged)
-                heard.append(judged)
+                rungs.append(_Rung(spread, judged, judged, first))
             if gained == many:  # up while it helps, or down until it does
                 break
-        second = second_method(_first_part(problem, settings), mean_of(found[-1]))
+        last = rungs[-1]
+        second = second_method(first_part(problem, settings), mean_of(last.found))
         if second is not None:
-            heard.append(judge(range(n_folds), found[-1], None, second))
-    table = np.column_stack([column_of(folds) for folds in heard])
-    weights = stacking_weights(table, dealt.weights)
-    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-    weights /= weights.sum()
-    totals = weights[: len(rungs)] + np.append(np.zeros(len(rungs) - 1), weights[len(rungs) :].sum())
-    models = []
-    for rung, (spread, folds) in enumerate(zip(rungs, found, strict=True)):
-        parts = [(first, float(weights[rung]))]
-        if second is not None and rung == len(rungs) - 1:
-            parts.append((second, float(weights[-1])))
-        if totals[rung] == 0:
-            continue
-        if several and rung == totals.argmax():
-            searched = shared if spread == 0 else _restarted(problem, criterion, mean_of(folds), spread, settings)
-            ends = _gone_on(problem, criterion, all_ends(searched), spread, settings)
-        else:
-            ends = alone(last(float(totals[rung]), spread, folds))
-        for end in ends:
-            for by, weight in parts:
-                if weight > 0:
-                    suited = _suited(by, problem, end, settings) if several else by
-                    models.append(_member(end.tuning, spread, suited, weight * end.share))
-    mixed, by_class = table @ weights, isinstance(problem, ClassProblem)
-    classes = np.array([classes_of(folds) for folds in heard]) if by_class else np.empty(0)
-    if vote is not None:
-        mixed = vote.held_out(classes if by_class else table.T, weights, problem.labels[np.concatenate(dealt.rows)])
-    elif by_class:
-        mixed = np.tensordot(weights, classes, axes=1)
-    return Ensemble(tuple(models), dealt.average(mixed))
+            rungs.append(replace(last, heard=judge(range(n_folds), last.found, None, second), by=second))
+        if simpler is not None:
+            quick = replace(inside, search=rough(problem, criterion, inside.search)).going_on(_BESIDE_EVALUATIONS)
+            rungs.append(stands(tune_problem(first_part(problem, settings), criterion, simpler, quick), beside=True))
+    return rungs
 
 
 def settle(
@@ -166,7 +208,7 @@ def settle(
 
     ``several`` makes models of all ends of searches from random starts with that freedom.
     """
-    tuning = _begin(problem, criterion, start, settings)
+    tuning = begin(problem, criterion, start, settings)
     spread = spread if _has_freedom(problem, start) else 0.0
     if spread > 0:
         free = tuning.hyperparameters.as_ard(problem.X.shape[1])
@@ -178,16 +220,16 @@ def settle(
 
 def _restarted(problem: Problem, criterion: Criterion, start: Model, spread: float, settings: SearchSettings) -> Tuning:
     """Search with so much freedom, on some of the rows where they are many."""
-    return tune_problem(_first_part(problem, settings), criterion, start, settings.with_spread(spread))
+    return tune_problem(first_part(problem, settings), criterion, start, settings.with_spread(spread))
 
 
 def _gone_on(
     problem: Problem, criterion: Criterion, ends: list[End], spread: float, settings: SearchSettings
 ) -> list[End]:
     """Search on from each end on all rows, where that was done on a part of them."""
-    if problem.n <= _FIRST_ROWS:
+    if not are_many(problem):
         return ends
-    on_all = [_last_search(problem, criterion, spread, [_begun(criterion, end.tuning)], settings) for end in ends]
+    on_all = [last_search(problem, criterion, spread, [begun(criterion, end.tuning)], settings) for end in ends]
     return [End(end.share, with_restarts(end.tuning, last)) for end, last in zip(ends, on_all, strict=True)]
 
 
@@ -195,7 +237,7 @@ def _given(problem: Problem, ends: list[End], spread: float, settings: SearchSet
     """Return the ensemble of ends that no folds have judged: where there are two methods, each has the same weight."""
     models = []
     for end in ends:
-        second = second_method(_first_part(problem, settings), end.tuning.hyperparameters)
+        second = second_method(first_part(problem, settings), end.tuning.hyperparameters)
         methods = [first_method(problem)] if second is None else [first_method(problem), second]
         models += [_member(end.tuning, spread, by, end.share / len(methods)) for by in methods]
     return Ensemble(tuple(models), None)
@@ -205,26 +247,11 @@ def _suited(by: Method, problem: Problem, end: End, settings: SearchSettings) ->
     """Return a method with the C that suits this end, if it has its own."""
     if by.C is None:
         return by
-    return second_method(_first_part(problem, settings), end.tuning.hyperparameters) or by
+    return second_method(first_part(problem, settings), end.tuning.hyperparameters) or by
 
 
-def _member(tuning: Tuning, spread: float, by: Method, weight: float) -> TunedModel:
-    return TunedModel(weight, spread, tuning, by.name, by.C)
-
-
-def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
-    """Return the later tuning with the searches that were asked for, if the earlier one had several."""
-    return later if len(earlier.restarts) < 2 else replace(later, restarts=earlier.restarts)
-
-
-def _begin(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
-    """Return the tuning with one length scale, on some of the rows where they are many."""
-    return tune_problem(_first_part(problem, settings), criterion, start, settings)
-
-
-def _first_part(problem: Problem, settings: SearchSettings) -> Problem:
-    """Return the rows that searches begin on, all if they are few."""
-    return part_of(problem, _FIRST_ROWS, np.random.default_rng([settings.seed, _FOLDS]))
+def _member(tuning: Tuning, spread: float, by: Method, weight: float, *, beside: bool = False) -> TunedModel:
+    return TunedModel(weight, spread, tuning, by.name, by.C, beside=beside)
 
 
 def _judge(
@@ -234,45 +261,30 @@ def _judge(
 
     On one thread, so that the digits do not depend on the number of processes beside it.
     """
-    model, learnt = start.hyperparameters, start.learnt
+    model, known = start.hyperparameters, start.learnt
     with one_thread():
         if settings is not None:
-            settings = settings.going_on(_FOLD_EVALUATIONS[inside.n > _FIRST_ROWS])
-            settings = replace(settings, search=_with_curvature(settings.search, () if model.is_isotropic else learnt))
+            settings = settings.going_on(_FOLD_EVALUATIONS[are_many(inside)])
+            settings = replace(settings, search=with_curvature(settings.search, () if model.is_isotropic else known))
             tuning = tune_problem(inside, criterion, model.as_ard(inside.X.shape[1]), settings)
-            model, learnt = tuning.hyperparameters, _learnt(criterion, tuning)
+            model, known = tuning.hyperparameters, learnt(criterion, tuning)
         probability = by.probability(inside, criterion, model, outside.X)
-    return Fold(probability[np.arange(outside.n), outside.labels], model, learnt, probability)
+    return Fold(probability[np.arange(outside.n), outside.labels], model, known, probability)
 
 
-def _last_search(
-    problem: Problem, criterion: Criterion, spread: float, folds: list[Fold], settings: SearchSettings
-) -> Tuning:
-    """Search on all examples from the mean of what was found on parts of them."""
-    # What one part says of many length scales is not as near as a mean of several.
-    near = spread == 0 or len(folds) > 1
-    settings = settings.with_spread(spread).going_on(_LAST_EVALUATIONS[near and problem.n > _FIRST_ROWS])
-    search = _with_curvature(settings.search, folds[0].learnt)
-    return tune_problem(problem, criterion, mean_of(folds), replace(settings, search=search, seed=0, n_jobs=1))
+def _last(problem: Problem, criterion: Criterion, rung: _Rung, settings: SearchSettings, weight: float) -> Tuning:
+    """Search on all examples, unless that was done or is for a rung that is not the main one."""
+    if rung.begun is None:
+        return last_search(problem, criterion, rung.spread, rung.found, settings)
+    if not are_many(problem) or weight < 0.5:
+        return rung.begun
+    return with_restarts(rung.begun, last_search(problem, criterion, rung.spread, rung.found, settings))
 
 
-def _begun(criterion: Criterion, tuning: Tuning) -> Fold:
-    """Return what a search found, before folds say anything."""
-    return Fold(np.empty(0), tuning.hyperparameters, _learnt(criterion, tuning))
-
-
-def _learnt(criterion: Criterion, tuning: Tuning) -> Pairs:
-    """Return what the search has learnt of the curvature, if it followed gradients that can be relied on."""
-    path = [record.point for record in tuning.trace.accepted]
-    known = criterion.smooth and all(point.gradient is not None and np.isfinite(point.score) for point in path)
-    return pairs_of(path) if known else ()
-
-
-def _with_curvature(search: Search[Any] | None, learnt: Pairs) -> Search[Any] | None:
-    """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
-    if search is None and learnt:
-        return QuasiNewton(learnt=learnt)
-    return replace(search, learnt=learnt) if isinstance(search, QuasiNewton) else search
+def _all_ends(problem: Problem, criterion: Criterion, rung: _Rung, settings: SearchSettings) -> list[End]:
+    """Return the ends of searches from random starts with the freedom of a rung, each gone on with on all rows."""
+    found = rung.begun or _restarted(problem, criterion, mean_of(rung.found), rung.spread, settings)
+    return _gone_on(problem, criterion, all_ends(found), rung.spread, settings)
 
 
 def _has_freedom(problem: Problem, start: Model) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,18 @@ def test_shares_say_what_the_data_are_like(fitted: dict[str, TunedSVC]) -> None:
         assert max(model.term_shares_, key=model.term_shares_.get) == shape
         assert sum(model.term_shares_.values()) == pytest.approx(1.0)
     assert fitted["straight"].term_shares_["straight"] > 0.8
+
+
+def test_shares_are_those_of_members_that_have_a_choice(fitted: dict[str, TunedSVC]) -> None:
+    """An RBF that stands beside the blend is smooth whatever the data are like."""
+    model = fitted["straight"].models_[0]
+    assert any(member.beside for member in model.members)
+    assert not model.main.beside
+    alone = replace(model, members=tuple(member for member in model.members if not member.beside))
+    for shape, share in alone.term_shares.items():
+        assert model.term_shares[shape] == pytest.approx(share)
+    only = replace(model, members=tuple(member for member in model.members if member.beside))
+    assert only.term_shares == {"smooth": pytest.approx(1.0)}
 
 
 @pytest.mark.parametrize(("shape", "gain"), [("straight", -0.01), ("smooth", -0.02), ("stepwise", 0.02)])

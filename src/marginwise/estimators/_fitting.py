@@ -18,13 +18,14 @@ from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import ENOUGH, calibration
 from marginwise.estimators._many import ClassModel
 from marginwise.estimators._scale import EXACT, POLISHING, Scale
-from marginwise.freedom import climb, settle, with_restarts
+from marginwise.freedom import climb, settle
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.likelihoods import Slack
 from marginwise.many import EP, LEAST_SQUARES, MOST_SOFTMAX
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
+from marginwise.relay import with_restarts
 from marginwise.search import Trace
 from marginwise.search.fit_progress import stage
 from marginwise.search.held_out import VALIDATION

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.ensemble import TunedModel, Vote
+from marginwise.ensemble import TunedModel, Vote, main_of
 from marginwise.inference.prediction import LatentPredictor
 
 #: Slopes of latent functions that relevances are the mean of, rows times functions; of more, rows at even steps.
@@ -42,8 +42,8 @@ class Stack:
 
     @property
     def main(self) -> TunedModel:
-        """The member with the largest weight."""
-        return max(self.members, key=lambda member: member.weight)
+        """The member that stands for all."""
+        return main_of(self.members)
 
     @property
     def weights(self) -> Array:
@@ -62,11 +62,17 @@ class Stack:
 
     @cached_property
     def term_shares(self) -> dict[str, float]:
-        """How much of the latent function is straight, smooth, stepwise: the mean over the members, with sum 1."""
+        """How much of the latent function is straight, smooth, stepwise: the mean over the members, with sum 1.
+
+        Members whose kernel leaves no choice are left out, unless there are no others.
+        """
+        pairs = list(zip(self.members, self.predictors, strict=True))
+        telling = [pair for pair in pairs if not pair[0].beside] or pairs
+        total = sum(member.weight for member, _ in telling)
         shares: dict[str, float] = {}
-        for member, predictor in zip(self.members, self.predictors, strict=True):
+        for member, predictor in telling:
             for shape, share in predictor.term_shares(self._point_weights(member, predictor)).items():
-                shares[shape] = shares.get(shape, 0.0) + member.weight * share
+                shares[shape] = shares.get(shape, 0.0) + member.weight / total * share
         return shares
 
     def _point_weights(self, member: TunedModel, predictor: LatentPredictor) -> Array:

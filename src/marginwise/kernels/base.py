@@ -175,6 +175,10 @@ class Kernel(ABC):
         """Return the kernel without terms that carry nothing."""
         return self
 
+    def simpler(self) -> Kernel | None:
+        """Return a kernel of fewer terms and about the same variance, to compare this one with; None if none is."""
+        return None
+
     @property
     def terms(self) -> tuple[Kernel, ...]:
         """The kernels that this one is the sum of."""

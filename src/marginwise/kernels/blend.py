@@ -88,6 +88,11 @@ class Blend(OfColumns):
         dropped: dict[str, Any] = {name: 0.0 for name, amplitude in amplitudes.items() if amplitude < least}
         return replace(self, **dropped) if dropped else self
 
+    def simpler(self) -> Self | None:
+        """Return the paper's kernel: an RBF in the place of the linear and the Laplacian term, and a constant."""
+        others = self.klin + self.k1
+        return replace(self, k0=self.k0 + others, klin=0.0, k1=0.0) if others > 0.0 else None
+
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         values: dict[str, tuple[float, ...]] = {name: (getattr(self, name),) for name in self.present}

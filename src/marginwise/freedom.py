@@ -45,7 +45,6 @@ from marginwise.relay import (
     first_part,
     last_search,
     learnt,
-    rough,
     with_curvature,
     with_restarts,
 )
@@ -65,8 +64,8 @@ _FOLDS = 4
 #: and with many, where the first folds alone are searched on, so that the others cost next to nothing.
 _STAGES = (((1, -0.5), (2, 0.0), (_FOLDS, 0.0)), ((2, -np.inf), (_FOLDS, 0.0)))
 
-#: Evaluations of a search on a fold, with few rows and with many, and of the search with the simpler kernel.
-_FOLD_EVALUATIONS, _BESIDE_EVALUATIONS = (10, 8), 8
+#: Evaluations of a search on a fold, with few rows and with many.
+_FOLD_EVALUATIONS = (10, 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +105,7 @@ def climb(
         ends = all_ends(shared) if several else alone(shared)
         return _given(problem, _gone_on(problem, criterion, ends, 0.0, settings), 0.0, settings)
     dealt = Dealt.draw(problem, n_folds, np.random.default_rng(settings.seed))
-    rungs = _judged(problem, criterion, shared, settings, dealt, spreads)
+    rungs = _judged(problem, criterion, start, shared, settings, dealt, spreads)
     table = np.column_stack([column_of(rung.heard) for rung in rungs])
     weights = stacking_weights(table, dealt.weights)
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
@@ -141,6 +140,7 @@ def climb(
 def _judged(
     problem: Problem,
     criterion: Criterion,
+    start: Model,
     shared: Tuning,
     settings: SearchSettings,
     dealt: Dealt,
@@ -148,7 +148,6 @@ def _judged(
 ) -> list[_Rung]:
     """Return the rungs that gained on the folds, what stands beside them, and the last one by a second method."""
     n_folds, many, first = len(dealt.rows), are_many(problem), first_method(problem)
-    start = shared.hyperparameters
     order = tuple(spreads)[:: -1 if many else 1] if _has_freedom(problem, start) else ()
     # No held-out sets, callbacks or bars: these are for the searches that the user sees.
     inside = SearchSettings(settings.search, settings.prior, limits=settings.limits, progress=False)
@@ -190,8 +189,9 @@ def _judged(
         if second is not None:
             rungs.append(replace(last, heard=judge(range(n_folds), last.found, None, second), by=second))
         if simpler is not None:
-            quick = replace(inside, search=rough(problem, criterion, inside.search)).going_on(_BESIDE_EVALUATIONS)
-            rungs.append(stands(tune_problem(first_part(problem, settings), criterion, simpler, quick), beside=True))
+            rungs.append(
+                stands(begin_roughly(problem, criterion, simpler, replace(inside, seed=settings.seed)), beside=True)
+            )
     return rungs
 
 

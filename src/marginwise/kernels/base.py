@@ -176,7 +176,7 @@ class Kernel(ABC):
         return self
 
     def simpler(self) -> Kernel | None:
-        """Return a kernel of fewer terms and about the same variance, to compare this one with; None if none is."""
+        """Return the kernel with some of its terms, to compare this one with; None if there is none."""
         return None
 
     @property

@@ -89,9 +89,8 @@ class Blend(OfColumns):
         return replace(self, **dropped) if dropped else self
 
     def simpler(self) -> Self | None:
-        """Return the paper's kernel: an RBF in the place of the linear and the Laplacian term, and a constant."""
-        others = self.klin + self.k1
-        return replace(self, k0=self.k0 + others, klin=0.0, k1=0.0) if others > 0.0 else None
+        """Return the paper's kernel, an RBF and a constant, if there are other terms beside the RBF."""
+        return replace(self, klin=0.0, k1=0.0) if self.k0 > 0.0 and self.klin + self.k1 > 0.0 else None
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:

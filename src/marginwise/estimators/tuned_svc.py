@@ -127,16 +127,16 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     ----------
     classes_ : array of shape (n_classes,)
     hyperparameters_ : Hyperparameters
-        Of the component with the largest weight; ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for
-        inputs as the model sees them (standardised). For another kernel than "rbf" a ``Model``, of which ``C_`` and
-        ``kernel_`` are the parts (``k0_`` and ``koff_`` are there for "auto", too, 0 for a term that was dropped).
-        All classes share them.
+        Of the component with the largest weight, or of those with the whole kernel where the paper's stands beside;
+        ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for inputs as the model sees them (standardised).
+        For another kernel than "rbf" a ``Model``, of which ``C_`` and ``kernel_`` are the parts (``k0_`` and ``koff_``
+        are there for "auto", too, 0 for a term that was dropped). All classes share them.
     feature_importances_ : array of shape (n_features,)
         How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
         averaged over components and classes, with sum 1.
     term_shares_ : dict
         How much of the latent function's variance is "straight", "smooth" and "stepwise", with sum 1: the shares of the
-        kernel's linear, RBF and Laplacian terms, averaged over components and classes.
+        kernel's linear, RBF and Laplacian terms, averaged over the components that have all of them and over classes.
     criterion_value_, log_evidence_ : float
         The criterion, and ln Q(Y|X) by expectation propagation, of that component; NaN for more than two classes.
     loo_log_loss_, loo_error_ : float

@@ -68,9 +68,9 @@ def test_the_same_model_as_in_memory(in_memory: TunedSVC) -> None:
     model = MODEL.fit(X, da.from_array(TABLE.y, chunks=50))
     assert_same(model.hyperparameters_, in_memory.hyperparameters_)
     new = blobs(100, 2, seed=3).X
-    np.testing.assert_allclose(model.predict_proba(new), in_memory.predict_proba(new), atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(new), in_memory.predict_proba(new), atol=1e-4)
     np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(TABLE.X), atol=1e-12)
-    assert model.loo_log_loss_ == pytest.approx(in_memory.loo_log_loss_, abs=1e-6)
+    assert model.loo_log_loss_ == pytest.approx(in_memory.loo_log_loss_, abs=1e-5)
 
 
 def test_data_frames(in_memory: TunedSVC) -> None:
@@ -95,13 +95,13 @@ def test_words_and_gaps_are_as_in_memory() -> None:
     there = TunedSVC(0, rank=20, subset=200, random_state=0).fit(table, TABLE.y)
     assert there._schema == here._schema
     assert_same(there.hyperparameters_, here.hyperparameters_)
-    np.testing.assert_allclose(there.predict_proba(table), here.predict_proba(frame), atol=1e-6)
+    np.testing.assert_allclose(there.predict_proba(table), here.predict_proba(frame), atol=1e-4)
     codes = np.column_stack([TABLE.X, rng.integers(0, 3, 600)])
     models = [
         TunedSVC(0, rank=20, subset=200, random_state=0, categorical_features=[2]).fit(X, TABLE.y)
         for X in (codes, chunked(codes))
     ]
-    np.testing.assert_allclose(models[1].predict_proba(codes), models[0].predict_proba(codes), atol=1e-6)
+    np.testing.assert_allclose(models[1].predict_proba(codes), models[0].predict_proba(codes), atol=1e-4)
 
 
 def test_weights_and_rows_of_weight_zero() -> None:

@@ -10,7 +10,9 @@ import pytest
 from marginwise import TunedSVC
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._classes import ClassificationTable
-from marginwise.estimators._scale import EXACT_ROWS, TUNING_ROWS, chosen_rank, chosen_subset
+from marginwise.estimators._scale import EXACT_ROWS, TUNING_ROWS, Scale, chosen_rank, chosen_subset
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.likelihoods import as_slack
 from zoo import blobs
 
 RNG = np.random.default_rng(0)
@@ -35,17 +37,26 @@ def test_rank_and_subset_are_chosen_by_size() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the search had not converged")
-@pytest.mark.parametrize(("rank", "features", "points"), [("auto", 30, 30), ("auto", 10, 12), (25, 10, 25)])
+@pytest.mark.parametrize(("rank", "most", "points"), [("auto", 30, 30), ("auto", 10, 12), (25, 10, 25)])
 def test_very_many_rows_have_fewer_inducing_inputs(
-    rank: str | int, features: int, points: int, monkeypatch: pytest.MonkeyPatch
+    rank: str | int, most: int, points: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As few as keep the features of all rows within bounds, but no fewer than while tuning; a given rank is kept."""
+    """As few as keep the time of a pass within bounds, but no fewer than while tuning; a given rank is kept."""
     scale = "marginwise.estimators._scale"
     monkeypatch.setattr(f"{scale}.EXACT_ROWS", 100)
     monkeypatch.setattr(f"{scale}._MOST_TUNING", 12)
-    monkeypatch.setattr(f"{scale}._FEATURES", features * len(TABLE.y))
+    monkeypatch.setattr(f"{scale}._PASS", most**2 * len(TABLE.y))
     model = TunedSVC(0, rank=rank, subset=200, max_evaluations=5, random_state=0).fit(TABLE.X, TABLE.y)
     assert model.models_[0].n_points == points
+
+
+def test_members_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginwise.estimators._scale._MOST_TUNING", 5)
+    monkeypatch.setattr("marginwise.estimators._scale._PASS", 30**2 * TABLE.n)
+    h = Hyperparameters(1.0, 20.0, 1.0, 0.5)
+    for members, points in ((1, 30), (4, 15), (100, 5)):
+        posterior = Scale("auto").posterior(TABLE, TABLE.X, h, as_slack("linear"), members)
+        assert len(posterior.X) == points
 
 
 def test_rows_to_tune_on_depend_on_nothing_but_the_rows() -> None:

@@ -6,12 +6,14 @@ from marginwise.covariance.dense import DenseCovariance
 from marginwise.covariance.gaussian import SiteGaussian, Sites
 from marginwise.covariance.inducing import choose_inducing
 from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.covariance.low_rank_gaussian import LowRankGaussian
 from marginwise.covariance.on_demand import OnDemandCovariance
 
 __all__ = [
     "Covariance",
     "DenseCovariance",
     "LowRankCovariance",
+    "LowRankGaussian",
     "OnDemandCovariance",
     "RowCovariance",
     "SiteCovariance",

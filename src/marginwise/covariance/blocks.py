@@ -7,7 +7,7 @@ way, on rows that are elsewhere.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -39,8 +39,8 @@ class Blocks(ABC):
     sizes: tuple[int, ...]
 
     @abstractmethod
-    def keep(self, function: BlockFunction, width: int, *shared: Any) -> Blocks:
-        """Return the blocks that the function makes of these, kept where they are; a row has ``width`` numbers."""
+    def keep(self, function: BlockFunction, size: int, *shared: Any) -> Blocks:
+        """Return the blocks that the function makes of these, kept where they are; a row takes ``size`` bytes."""
 
     @abstractmethod
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
@@ -68,10 +68,18 @@ class MemoryBlocks(Blocks):
     def __init__(self, blocks: Sequence[Any], sizes: tuple[int, ...], n_columns: int) -> None:
         self.blocks, self.sizes, self.shape = blocks, sizes, (sum(sizes), n_columns)
 
-    def keep(self, function: BlockFunction, width: int, *shared: Any) -> MemoryBlocks:
+    def keep(self, function: BlockFunction, size: int, *shared: Any) -> MemoryBlocks:
         return MemoryBlocks(self.map(function, *shared), self.sizes, self.shape[1])
 
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
+        return list(self._results(function, shared, columns))
+
+    def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
+        return add(self._results(function, shared, columns))
+
+    def _results(self, function: BlockFunction, shared: Sequence[Any], columns: Sequence[Array]) -> Iterator[Any]:
+        """Yield the results in order, as soon as they are there: sums need not keep them all."""
+
         def task(number: int) -> Any:
             return function(self.blocks[number], *shared, *parts[number])
 
@@ -79,12 +87,10 @@ class MemoryBlocks(Blocks):
         parts = self.parts(columns)
         threads = min(blas_threads(), len(self.blocks))
         if threads == 1:
-            return [task(number) for number in range(len(parts))]
+            yield from map(task, range(len(parts)))
+            return
         with one_thread(), ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(task, range(len(parts))))
-
-    def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
-        return add(*self.map(function, *shared, columns=columns))
+            yield from pool.map(task, range(len(parts)))
 
 
 def as_blocks(X: Any) -> Blocks:
@@ -97,11 +103,20 @@ def as_blocks(X: Any) -> Blocks:
     return MemoryBlocks(blocks, tuple(map(len, blocks)), X.shape[1])
 
 
-def add(*results: Any) -> Any:
-    """Return the sum of results: arrays, or tuples of arrays."""
-    if isinstance(results[0], tuple):
-        return tuple(add(*entries) for entries in zip(*results, strict=True))
-    total = results[0].copy()
-    for result in results[1:]:
-        total += result
+def add(results: Iterable[Any]) -> Any:
+    """Return the sum of results, numbers of double precision whatever theirs is: arrays, or tuples of arrays."""
+    total: Any = None
+    for result in results:
+        if total is None:
+            several = isinstance(result, tuple)
+            total = tuple(map(_copied, result)) if several else _copied(result)
+        elif several:
+            for own, part in zip(total, result, strict=True):
+                own += part
+        else:
+            total += result
     return total
+
+
+def _copied(part: Array) -> Array:
+    return np.array(part, dtype=float, order="K")

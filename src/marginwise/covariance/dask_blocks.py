@@ -30,10 +30,10 @@ class DaskBlocks(Blocks):
     def __init__(self, blocks: Sequence[Any], sizes: tuple[int, ...], n_columns: int) -> None:
         self.blocks, self.sizes, self.shape = blocks, sizes, (sum(sizes), n_columns)
 
-    def keep(self, function: BlockFunction, width: int, *shared: Any) -> DaskBlocks:
+    def keep(self, function: BlockFunction, size: int, *shared: Any) -> DaskBlocks:
         dask = _dask()
         made: Sequence[Any] = self._tasks(function, shared, ())
-        if 8 * self.shape[0] * width <= KEPT:
+        if self.shape[0] * size <= KEPT:
             made = dask.persist(*made)
         return DaskBlocks(made, self.sizes, self.shape[1])
 
@@ -44,9 +44,10 @@ class DaskBlocks(Blocks):
     def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
         dask = _dask()
         parts, plus = self._tasks(function, shared, columns), dask.delayed(add, pure=False)
-        while len(parts) > 1:
-            parts = [plus(*parts[start : start + _FAN]) for start in range(0, len(parts), _FAN)]
-        return dask.compute(parts[0])[0]
+        while True:
+            parts = [plus(parts[start : start + _FAN]) for start in range(0, len(parts), _FAN)]
+            if len(parts) == 1:
+                return dask.compute(parts[0])[0]
 
     def _tasks(self, function: BlockFunction, shared: Sequence[Any], columns: Sequence[Array]) -> list[Any]:
         dask = _dask()

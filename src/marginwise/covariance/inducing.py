@@ -31,6 +31,9 @@ _ROWS_EACH, _CHECKED = 20, 2000
 #: in several blocks would have other ones.
 _DECIMALS = 8
 
+#: Points whose distances from all centres are in memory at a time.
+_AT_ONCE = 10_000
+
 #: Rounds of Lloyd's algorithm. The residual falls by less than 2 % after the first ten.
 _ROUNDS = 10
 
@@ -115,9 +118,13 @@ def _centres(X: Array, kernel: Kernel, number: int, rng: np.random.Generator) ->
 
 def _nearest(points: Array, centres: Array) -> Indices:
     """Return the number of the nearest centre of each point, from products of matrices."""
-    products = blas.dgemm(-2.0, centres.T, points.T, trans_a=1)
-    products += np.einsum("ij,ij->i", centres, centres)[:, None]
-    return products.argmin(axis=0)
+    sizes = np.einsum("ij,ij->i", centres, centres)[:, None]
+    nearest = []
+    for part in np.array_split(points, -(-len(points) // _AT_ONCE)):
+        products = blas.dgemm(-2.0, centres.T, part.T, trans_a=1)
+        products += sizes
+        nearest.append(products.argmin(axis=0))
+    return np.concatenate(nearest)
 
 
 @compiled

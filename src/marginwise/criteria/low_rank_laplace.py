@@ -71,7 +71,8 @@ def laplace_low_rank(
         A_inverse[None],
         np.where(floor, 0.0, residual_bar),
     )
-    by_kernel += gram.contract_prior_variance(np.full(gram.n, LEAST * float(residual_bar[floor].sum()) / gram.n))
+    floor_bar = LEAST[gram.single] * float(residual_bar[floor].sum()) / gram.n
+    by_kernel += gram.contract_prior_variance(np.full(gram.n, floor_bar))
     log_C = log_maximum_slope(trained) - float(root_slope @ curved.by_log_C) + by_solution
     return trained.evaluation(value, np.concatenate([[log_C], by_kernel]) / n, curved=len(points))
 

@@ -11,6 +11,7 @@ import numpy as np
 from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
+from marginwise.covariance import LowRankGaussian
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, Vote
 from marginwise.estimators._advice import advice
@@ -30,7 +31,7 @@ from marginwise.search import Trace
 from marginwise.search.fit_progress import stage
 from marginwise.search.held_out import VALIDATION
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import Solution, solve_problem
+from marginwise.svm import Solution, solve_low_rank
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 #: Below this many rows BLAS runs in one thread, and so it does while tuning with a limited rank: matrices are so small
@@ -115,7 +116,7 @@ def _fit_with_validation(rows: Rows, recipe: Recipe) -> BinaryModel | ClassModel
     ensemble = _tuned(inside if rows.sample is None else rows.sample, stopped)
     # Held-out probabilities: of the rows inside as ever, of those set aside from models that never saw them.
     seen = inside.X if rows.sample is None else rows.sample.X
-    parts = [_left_out(inside, seen, recipe, model, outside) for model in ensemble.models]
+    parts = [_left_out(inside, seen, recipe, model, len(ensemble.models), outside) for model in ensemble.models]
     own, others = zip(*parts, strict=True)
     held_out: Array = np.zeros((problem.n, problem.classes) if isinstance(problem, ClassProblem) else problem.n)
     held_out[~aside] = _together(ensemble.models, own, recipe.vote, inside)
@@ -136,14 +137,16 @@ def _together(models: Sequence[TunedModel], parts: Sequence[Array], vote: Vote |
     return total
 
 
-def _left_out(inside: Problem, seen: Array, recipe: Recipe, model: TunedModel, outside: Problem) -> tuple[Array, Array]:
+def _left_out(
+    inside: Problem, seen: Array, recipe: Recipe, model: TunedModel, members: int, outside: Problem
+) -> tuple[Array, Array]:
     """Return the probabilities of each example inside without itself, and of those outside."""
     if isinstance(inside, ClassProblem):
         posterior = recipe.scale.class_posterior(inside, seen, model)
         link = posterior.fitted_link()
         others = posterior.predictor.moments(outside.X)
         return np.exp(link.log_proba(*posterior.left_out)), np.exp(link.log_proba(*others))
-    two = recipe.scale.posterior(inside, seen, model.hyperparameters, recipe.slack)
+    two = recipe.scale.posterior(inside, seen, model.hyperparameters, recipe.slack, members)
     return _leave_one_out(two), two.predict_proba(outside.X)[np.arange(outside.n), outside.labels]
 
 
@@ -187,7 +190,7 @@ def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel | 
     ensemble = replace(ensemble, models=tuple(model.pruned() for model in ensemble.models))
     if isinstance(problem, ClassProblem):
         return _assembled_classes(rows, problem, recipe, ensemble)
-    parts = [_trained(rows, recipe, model, model is ensemble.main) for model in ensemble.models]
+    parts = [_trained(rows, recipe, model, ensemble) for model in ensemble.models]
     svm = next((part.svm for part in parts if part.svm is not None), None)
     own = ensemble.held_out
     if own is None:
@@ -281,20 +284,21 @@ class _Trained(NamedTuple):
     svm: _SVM | None
 
 
-def _trained(rows: Rows, recipe: Recipe, model: TunedModel, main: bool) -> _Trained:
+def _trained(rows: Rows, recipe: Recipe, model: TunedModel, ensemble: Ensemble) -> _Trained:
     """Train a model on all rows, with inducing inputs from those in memory if any.
 
     The SVM of the main one is trained now where it takes all rows, of which none may be kept; see ``BinaryModel.svm``.
     """
     h = model.hyperparameters
-    posterior = recipe.scale.posterior(rows.all, rows.seen, h, recipe.slack)
+    posterior = recipe.scale.posterior(rows.all, rows.seen, h, recipe.slack, len(ensemble.models))
     trained = _Trained(model.trained(posterior), posterior.status, _leave_one_out(posterior), None)
-    if not main or posterior.problem.inducing is None:
+    if model is not ensemble.main or posterior.problem.inducing is None:
         return trained
-    covariance = posterior.gaussian.prior
-    weighted = replace(posterior.problem, weights=recipe.svm_weights)
-    solution = solve_problem(weighted, h, recipe.slack, covariance=covariance)
-    points, coefficients = covariance.expansion(weighted.y * solution.alpha)
+    gaussian, y = posterior.gaussian, rows.all.y
+    assert isinstance(gaussian, LowRankGaussian)
+    # The posterior's mean is not far from its maximum.
+    solution = solve_low_rank(gaussian.prior, y, h.C * recipe.svm_weights, recipe.slack, weights=gaussian.weight_mean)
+    points, coefficients = gaussian.prior.expansion(y * solution.alpha)
     return trained._replace(svm=_SVM(solution, coefficients, points))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Sites, choose_inducing
+from marginwise.covariance import LowRankCovariance, Sites, as_blocks, choose_inducing
 from marginwise.ensemble import TunedModel
 from marginwise.errors import InvalidInputError
 from marginwise.inference.api import site_posterior
@@ -28,18 +28,23 @@ EXACT_ROWS = 1500
 #: Rows that "auto" tunes on. Hyperparameters are few, and time is better spent on the last fit.
 TUNING_ROWS = 5000
 
-#: Most inducing inputs of "auto": while tuning, where C and length scales are all that counts, and for the last fit.
-_MOST_TUNING, _MOST = 200, 1024
+#: Most inducing inputs of "auto": while tuning, where C and length scales are all that counts, and for the last fit,
+#: of two classes and of more.
+_MOST_TUNING, _MOST, _MOST_CLASSES = 200, 2048, 1024
 
-#: Features of all rows together that "auto" makes for the last fit, 2 GiB of numbers, where that is not less than
-#: while tuning: a million rows have 268 inducing inputs.
+#: Multiplications nm² of one pass over the rows in the last fit of two classes, for all members together, where
+#: inducing inputs are not fewer than while tuning. One member has 1,657 of them with 100,000 rows; with a million it
+#: has 524, whose features take 2 GiB.
+_PASS = 2**38
+
+#: Features of all rows together in the last fit of more classes, 2 GiB of numbers.
 _FEATURES = 2**28
 
 #: Evaluations of the search on all tuning rows that follows the climb.
 POLISHING = 25
 
-#: Residual of the last fit: predictions do not show smaller ones.
-_TOLERANCE = 1e-4
+#: Residual of the last fit: probabilities then change by about 1e-4.
+_TOLERANCE = 1e-2
 
 #: The last fit is begun with a smaller rank, which brings the sites near at a sixteenth of the cost.
 _COARSER = 4
@@ -67,31 +72,44 @@ class Scale:
         number = _MOST_TUNING if isinstance(self.rank, str) else self.rank
         return replace(problem, inducing=choose_inducing(problem.X, start.kernel, number, seed=self.seed))
 
-    def posterior(self, problem: Problem, rows: Array, hyperparameters: Model, slack: Slack) -> GaussianPosterior:
-        """Return the posterior of a problem; inducing inputs, if any, are chosen from ``rows``."""
+    def posterior(
+        self, problem: Problem, rows: Array, hyperparameters: Model, slack: Slack, members: int = 1
+    ) -> GaussianPosterior:
+        """Return the posterior of one of some members; inducing inputs, if any, are chosen from ``rows``."""
         if self.rank is None:
             return site_posterior(problem, hyperparameters, slack, with_gradient=False)
-        inducing = self._inducing(problem, rows, hyperparameters)
+        inducing = self._inducing(rows, hyperparameters, min(_MOST, int(np.sqrt(_PASS / (members * problem.n)))))
         start: Sites | None = None
         few = len(inducing) // _COARSER
         if few > 1:
-            coarse = replace(problem, inducing=choose_inducing(rows, hyperparameters.kernel, few, seed=self.seed))
-            start = site_posterior(coarse, hyperparameters, slack, tolerance=_TOLERANCE, with_gradient=False).sites
-        whole = replace(problem, inducing=inducing)
-        return site_posterior(whole, hyperparameters, slack, start=start, tolerance=_TOLERANCE, with_gradient=False)
+            coarse = choose_inducing(rows, hyperparameters.kernel, few, seed=self.seed)
+            start = _last_fit(problem, coarse, hyperparameters, slack, None).sites
+        return _last_fit(problem, inducing, hyperparameters, slack, start)
 
     def class_posterior(self, problem: ClassProblem, rows: Array, model: TunedModel) -> ClassPosterior:
         """Return the posterior of a problem of several classes, which all share the inducing inputs."""
         h = model.hyperparameters
         if self.rank is not None:
-            problem = replace(problem, inducing=self._inducing(problem, rows, h))
+            most = min(_MOST_CLASSES, _FEATURES // problem.n)
+            problem = replace(problem, inducing=self._inducing(rows, h, most))
         return METHODS[model.method](problem, h)
 
-    def _inducing(self, problem: Problem, rows: Array, hyperparameters: Model) -> Array:
+    def _inducing(self, rows: Array, hyperparameters: Model, most: int) -> Array:
         """Return the inducing inputs of the last fit, chosen from ``rows``."""
         number = None if isinstance(self.rank, str) else self.rank
-        most = min(_MOST, max(_MOST_TUNING, _FEATURES // problem.n))
+        most = max(_MOST_TUNING, most)
         return choose_inducing(rows, hyperparameters.kernel, number, most=most, seed=self.seed)
+
+
+def _last_fit(
+    problem: Problem, inducing: Array, hyperparameters: Model, slack: Slack, start: Sites | None
+) -> GaussianPosterior:
+    """Return the posterior with these inducing inputs, whose features are of single precision."""
+    covariance = LowRankCovariance(hyperparameters.kernel, as_blocks(problem.X), inducing, single=True)
+    whole = replace(problem, inducing=inducing)
+    return site_posterior(
+        *(whole, hyperparameters, slack), start=start, tolerance=_TOLERANCE, with_gradient=False, covariance=covariance
+    )
 
 
 #: Nothing is left out.

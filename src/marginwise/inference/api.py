@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.covariance import Sites
+from marginwise.covariance import SiteCovariance, Sites
 from marginwise.errors import InvalidInputError, NotConvergedError, choose
 from marginwise.hyperparameters import as_model
 from marginwise.inference.contract import Posterior
@@ -120,12 +120,16 @@ def site_posterior(
     start: Posterior | Sites | None = None,
     tolerance: float = TOLERANCE,
     with_gradient: bool = True,
+    covariance: SiteCovariance | None = None,
 ) -> GaussianPosterior:
     """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood.
 
-    Without ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
+    ``covariance`` is the problem's, if it is kept in another way than by default. Without ``with_gradient`` that of the
+    evidence, which costs as much as a few sweeps, is left out.
     """
-    covariance = problem.covariance(hyperparameters) if method == "ep" else problem.dense_covariance(hyperparameters)
+    if covariance is None:
+        made = problem.covariance if method == "ep" else problem.dense_covariance
+        covariance = made(hyperparameters)
     model = likelihood.weighted(hyperparameters.C, problem.weights).blurred(covariance.residual)
     result = _BY_SITES[method](covariance, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
     gradient = evidence_gradient(result, model) / problem.weights.sum() if with_gradient else None

@@ -16,38 +16,48 @@ from marginwise.covariance import LowRankCovariance
 from marginwise.likelihoods import Slack
 from marginwise.svm.contract import Solution, describe
 
-#: Smallest D_i, in units of the prior variance: it shifts a margin by D_iα_i.
-LEAST = 1e-8
+#: Smallest D_i, in units of the prior variance, by whether features are of single precision: it shifts a margin by
+#: D_iα_i, and rounding errors of a margin change α_i by their D_i-th part.
+LEAST = {False: 1e-8, True: 1e-4}
 
 #: Factor by which small D_i are brought down at a time.
 _STEP = 0.03
 
-#: Change of the largest margin, relative to it, at which a minimum is found: the last one, and those on the way.
-_EXACT, _ROUGH = 1e-12, 0.03
+#: Change of the largest margin, relative to it, at which a minimum is found: the last one, by whether features are of
+#: single precision, and those on the way.
+_EXACT, _ROUGH = {False: 1e-12, True: 1e-6}, 0.03
 
 #: Newton steps at one level of D. Ordinary problems need 3 to 10.
 _MAX_STEPS = 100
 
-#: Violation of the optimality conditions that counts as converged.
-_TOLERANCE = 1e-8
+#: Violation of the optimality conditions that counts as converged, by whether features are of single precision.
+_TOLERANCE = {False: 1e-8, True: 1e-6}
 
 
 def solve_low_rank(
-    gram: LowRankCovariance, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None
+    gram: LowRankCovariance,
+    y: Array,
+    penalties: Array,
+    slack: Slack,
+    *,
+    start: Solution | None = None,
+    weights: Array | None = None,
 ) -> Solution:
-    """Train the SVM; labels ±1, penalties C_i. Prior variances below a hundred-millionth are counted as that."""
+    """Train the SVM; labels ±1, penalties C_i. It begins at a solution near by, or at weights of the features."""
     residual = positive_residual(gram)
     least = float(residual.min())
-    u = np.zeros(gram.rank) if start is None else gram.project(y * start.alpha)
     level = max(1.0 / float(penalties.max()), gram.unit) * _STEP
-    if slack.smooth or start is not None:
+    if slack.smooth or start is not None or weights is not None:
         level = least
+    u = np.zeros(gram.rank) if weights is None else weights
+    if start is not None:
+        u = gram.project(y * start.alpha)
     iterations = 0
     while True:
         level = max(level, least)
         rounded = np.maximum(residual, level)
         last = level <= least
-        u, alpha, steps = _minimise(gram, u, y, penalties, slack, rounded, _EXACT if last else _ROUGH)
+        u, alpha, steps = _minimise(gram, u, y, penalties, slack, rounded, _EXACT[gram.single] if last else _ROUGH)
         iterations += steps
         if last:
             break
@@ -55,12 +65,14 @@ def solve_low_rank(
     latent = gram.expand(gram.project(y * alpha)) + residual * y * alpha
     roots = np.sqrt(gram.diagonal)  # |v_iᵀv_j| ≤ |v_i||v_j|
     size = float((roots * (roots @ alpha) + residual * alpha).max())
-    return describe(latent, 1.0 + size, y, penalties, slack, alpha, tolerance=_TOLERANCE, iterations=iterations)
+    return describe(
+        latent, 1.0 + size, y, penalties, slack, alpha, tolerance=_TOLERANCE[gram.single], iterations=iterations
+    )
 
 
 def positive_residual(gram: LowRankCovariance) -> Array:
-    """Return D, the residual or a hundred-millionth of the mean prior variance."""
-    return np.maximum(gram.residual, LEAST * gram.unit)
+    """Return D, the residual or a small part of the mean prior variance."""
+    return np.maximum(gram.residual, LEAST[gram.single] * gram.unit)
 
 
 def _minimise(

@@ -1,0 +1,107 @@
+"""Features of single precision: against those of double precision, and what they are for."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import replace
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from marginwise._runtime.threads import one_thread
+from marginwise.covariance import LowRankCovariance, LowRankGaussian, as_blocks, choose_inducing
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.api import site_posterior
+from marginwise.kernels import Blend
+from marginwise.likelihoods import SLACKS, as_slack
+from marginwise.model import Model
+from marginwise.svm import solve_low_rank
+from zoo import blobs
+
+BASE = blobs(900, 3, shift=0.5)
+H = Hyperparameters(1.2, 40.0, 5.0, [1.5, 2.0, 3.0])
+POINTS = choose_inducing(BASE.X, H.kernel, 80)
+RICHER = Model(0.8, Blend(k0=27.0, koff=7.5, klin=2.8, k1=0.3, lam=30.0, length_scales=(1.4, 40.0, 7.0)))
+NEW = blobs(300, 3, shift=0.5, seed=4).X
+
+
+@pytest.fixture(autouse=True)
+def several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginwise.covariance.blocks.ROWS", 200)
+
+
+def kept(single: bool, X: object = BASE.X) -> LowRankCovariance:
+    return LowRankCovariance(H.kernel, as_blocks(X), POINTS, single=single)
+
+
+@pytest.mark.parametrize("X", [BASE.X, da.from_array(BASE.X, chunks=(300, 3))], ids=["memory", "Dask"])
+def test_products_agree_and_are_of_double_precision(X: object, rng: np.random.Generator) -> None:
+    double, single = kept(False), kept(True, X)
+    x, u, R = rng.normal(size=900), rng.normal(size=80), np.asfortranarray(np.tril(rng.normal(size=(80, 80))))
+    pairs = {
+        "diagonal": (double.diagonal, single.diagonal),
+        "project": (double.project(x), single.project(x)),
+        "expand": (double.expand(u), single.expand(u)),
+        "weighted": (double.weighted(x), single.weighted(x)),
+        "normal equations": (double.normal_equations(x, x)[0], single.normal_equations(x, x)[0]),
+        "quadratic": (double.quadratic(R @ R.T), single.quadratic(R @ R.T)),
+        "means": (double.moments(u, R)[0], single.moments(u, R)[0]),
+        "variances": (double.moments(u, R)[1], single.moments(u, R)[1]),
+    }
+    for name, (exact, ours) in pairs.items():
+        assert ours.dtype == np.float64, name
+        np.testing.assert_allclose(ours, exact, atol=1e-5 * np.abs(exact).max(), err_msg=name)
+    assert np.abs(double.residual - single.residual).max() < 1e-5
+
+
+def test_one_block_is_summed_in_double_precision_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginwise.covariance.blocks.ROWS", 2000)
+    for X in (BASE.X, da.from_array(BASE.X, chunks=(900, 3))):
+        assert kept(True, X).weighted(np.ones(900)).dtype == np.float64
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+@pytest.mark.parametrize("model", [H, RICHER])
+def test_the_posterior_is_that_of_double_precision(slack: str, model: Model) -> None:
+    at = replace(BASE, inducing=POINTS)
+    exact = site_posterior(at, model, as_slack(slack), with_gradient=False)
+    rounded = LowRankCovariance(model.kernel, as_blocks(BASE.X), POINTS, single=True)
+    ours = site_posterior(at, model, as_slack(slack), with_gradient=False, covariance=rounded)
+    assert ours.status.ok, ours.status.message
+    np.testing.assert_allclose(ours.predict_proba(NEW), exact.predict_proba(NEW), atol=5e-4)
+    np.testing.assert_allclose(ours.latent_mean, exact.latent_mean, atol=0.02)
+    assert ours.log_evidence == pytest.approx(exact.log_evidence, abs=0.01)
+
+
+@pytest.mark.parametrize("slack", SLACKS)
+def test_an_svm_begun_at_the_posteriors_weights_is_the_svm(slack: str) -> None:
+    by, penalties = as_slack(slack), H.C * BASE.weights
+    exact = solve_low_rank(kept(False), BASE.y, penalties, by)
+    posterior = site_posterior(
+        replace(BASE, inducing=POINTS), H, by, with_gradient=False, tolerance=1e-2, covariance=kept(True)
+    )
+    gaussian = posterior.gaussian
+    assert isinstance(gaussian, LowRankGaussian)
+    ours = solve_low_rank(gaussian.prior, BASE.y, penalties, by, weights=gaussian.weight_mean)
+    assert ours.status.ok, ours.status.message
+    np.testing.assert_allclose(ours.latent, exact.latent, atol=0.03)
+    assert ours.objective == pytest.approx(exact.objective, rel=5e-3)
+
+
+def test_sums_do_not_keep_what_they_are_of() -> None:
+    """A hundred matrices of 2048 rows would not fit into memory."""
+    alive: list[weakref.ref[np.ndarray]] = []
+    most = 0
+
+    def ones(_: np.ndarray) -> np.ndarray:
+        nonlocal most
+        result = np.ones((3, 3))
+        alive.append(weakref.ref(result))
+        most = max(most, sum(reference() is not None for reference in alive))
+        return result
+
+    with one_thread():
+        total = as_blocks(np.zeros((200 * 40, 1))).total(ones)
+    np.testing.assert_array_equal(total, np.full((3, 3), 40.0))
+    assert most <= 2

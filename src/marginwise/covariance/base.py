@@ -56,11 +56,14 @@ class SiteCovariance(Covariance):
     near : float
         Residual of expectation propagation below which a step of Newton's method costs less than the updates of all
         sites that it saves.
+    relaxed : float
+        Error of the means below which updates of all sites are mixed with earlier ones.
     accuracy : float
         Residual below which going on would be pointless.
     """
 
     near: float
+    relaxed: float
     accuracy: float
 
     @property

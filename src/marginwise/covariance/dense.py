@@ -44,6 +44,7 @@ class DenseCovariance(RowCovariance, SiteCovariance):
     X: Array
     diagonal: Array  # K(x_i, x_i), together in memory
     near = 0.2
+    relaxed = 0.05
     accuracy = 0.0
 
     @classmethod

@@ -42,8 +42,8 @@ class LowRankCovariance(SiteCovariance):
     """VVᵀ for the rows of a table, as a function of the hyperparameters; the residual goes into the likelihood's blur.
 
     A product for Newton's method costs as much as an update of all sites, which brings the residual of expectation
-    propagation down by a factor of about four where rows are many. What low rank itself changes is larger than
-    ``accuracy`` by far.
+    propagation down by a factor of about four where rows are many. Their updates add up, so that the means must be
+    relaxed well before. What low rank itself changes is larger than ``accuracy`` by far.
 
     Attributes
     ----------
@@ -62,6 +62,7 @@ class LowRankCovariance(SiteCovariance):
     """
 
     near = 0.0
+    relaxed = 0.01
     accuracy = 1e-6
 
     def __init__(self, kernel: Kernel, rows: Blocks, inducing: Array, *, single: bool = False) -> None:

@@ -14,8 +14,8 @@ _DEPTH = 5
 _FACTOR = 3.0
 
 
-#: Error of the means below which updates are mixed, at first and at least, and the factor between.
-_RELAXED, _LEAST_RELAXED, _MORE = 0.05, 0.002, 0.2
+#: Least error of the means below which updates are mixed, and the factor by which it is brought down.
+_LEAST_RELAXED, _MORE = 0.002, 0.2
 
 
 class Mixer:
@@ -30,8 +30,8 @@ class Mixer:
         updates of many sites add up, as with very few of one label, it takes a smaller one.
     """
 
-    def __init__(self) -> None:
-        self.relaxed = _RELAXED
+    def __init__(self, relaxed: float) -> None:
+        self.relaxed = relaxed
         self._sites: list[Array] = []
         self._changes: list[Array] = []
         self._merit, self._part = np.inf, 1.0

@@ -53,7 +53,7 @@ def run_ep(
     sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
     tolerance = max(tolerance, covariance.accuracy)
     goal = covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
-    mixer = Mixer()
+    mixer = Mixer(covariance.relaxed)
     while point.residual > tolerance and sweeps < max_sweeps:
         safe_point()
         sweeps += 1

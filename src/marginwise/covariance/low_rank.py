@@ -62,7 +62,7 @@ class LowRankCovariance(SiteCovariance):
     """
 
     near = 0.0
-    relaxed = 0.01
+    relaxed = 0.001
     accuracy = 1e-6
 
     def __init__(self, kernel: Kernel, rows: Blocks, inducing: Array, *, single: bool = False) -> None:

@@ -120,18 +120,23 @@ def site_posterior(
     start: Posterior | Sites | None = None,
     tolerance: float = TOLERANCE,
     with_gradient: bool = True,
+    typical: bool = False,
     covariance: SiteCovariance | None = None,
 ) -> GaussianPosterior:
     """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood.
 
-    ``covariance`` is the problem's, if it is kept in another way than by default. Without ``with_gradient`` that of the
-    evidence, which costs as much as a few sweeps, is left out.
+    ``covariance`` is the problem's, if it is kept in another way than by default. With ``typical`` the tolerance of
+    expectation propagation is that of the root mean square over the sites, not of the worst one. Without
+    ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
     """
     if covariance is None:
         made = problem.covariance if method == "ep" else problem.dense_covariance
         covariance = made(hyperparameters)
     model = likelihood.weighted(hyperparameters.C, problem.weights).blurred(covariance.residual)
-    result = _BY_SITES[method](covariance, problem.y, model, start=_sites(start, problem), tolerance=tolerance)
+    options = {"typical": True} if typical else {}
+    result = _BY_SITES[method](
+        covariance, problem.y, model, start=_sites(start, problem), tolerance=tolerance, **options
+    )
     gradient = evidence_gradient(result, model) / problem.weights.sum() if with_gradient else None
     mean, variance = result.gaussian.latent_moments()
     return GaussianPosterior(

@@ -15,7 +15,7 @@ _FACTOR = 3.0
 
 
 #: Least error of the means below which updates are mixed, and the factor by which it is brought down.
-_LEAST_RELAXED, _MORE = 0.002, 0.2
+_LEAST_RELAXED, _MORE = 0.0002, 0.2
 
 
 class Mixer:

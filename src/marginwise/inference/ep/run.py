@@ -39,12 +39,18 @@ def run_ep(
     *,
     start: Sites | None = None,
     tolerance: float = TOLERANCE,
+    typical: bool = False,
     max_sweeps: int = 500,
 ) -> SiteApproximation:
     """Return the fixed point of expectation propagation, started from the sites of ``start`` if given.
 
-    The likelihood must be blurred by the covariance's residual, if it has one.
+    The likelihood must be blurred by the covariance's residual, if it has one. The tolerance is that of the worst site,
+    or of the root mean square if ``typical``: of very many sites a few may need as many sweeps as all others together.
     """
+
+    def left(point: SitePoint) -> float:
+        return point.merit if typical else point.residual
+
     moves = Moves(covariance, y, likelihood)
     point = None if start is None else moves.point(start.tau, start.nu)
     if point is None or point.residual > _FAR:
@@ -54,7 +60,7 @@ def run_ep(
     tolerance = max(tolerance, covariance.accuracy)
     goal = covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
     mixer = Mixer(covariance.relaxed)
-    while point.residual > tolerance and sweeps < max_sweeps:
+    while left(point) > tolerance and sweeps < max_sweeps:
         safe_point()
         sweeps += 1
         if point.residual < goal and point.gaussian.tau.any():
@@ -77,7 +83,7 @@ def run_ep(
         best = min(best, point, key=lambda one: one.merit)
     point = best
     status = CONVERGED
-    if point.residual > max(tolerance, point.rounding):
+    if left(point) > max(tolerance, point.rounding):
         status = Status(
             False,
             f"expectation propagation stopped after {sweeps} sweeps with moments that differ by "

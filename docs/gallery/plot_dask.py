@@ -37,8 +37,8 @@ difference = np.abs(p_blocks - p_memory).max()
 print(f"largest difference between the two ways: {difference:.1e}")
 
 # %%
-# The two models are the same but for rounding. On the left are the rows by block, which play no role; on the
-# right the probability of each row, the same from both.
+# The two models are the same but for rounding, which with many rows is that of single precision. On the left are
+# the rows by block, which play no role; on the right the probability of each row, the same from both.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 some = slice(None, None, 10)

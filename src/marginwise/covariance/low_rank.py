@@ -24,8 +24,9 @@ from marginwise.covariance.low_rank_gaussian import LowRankGaussian, low_rank_ga
 from marginwise.errors import NotConvergedError
 from marginwise.kernels import Kernel
 
-#: Residual of expectation propagation that features of single precision can reach.
-SINGLE_ACCURACY = 1e-3
+#: Residual of expectation propagation that features of single precision can reach, and error of the means below which
+#: updates of so many sites can be mixed: from farther away they add up and lead astray.
+SINGLE_ACCURACY, SINGLE_RELAXED = 1e-3, 1e-3
 
 #: Added to the diagonal of K_mm in units of K(x, x), so that inducing inputs may lie close together.
 JITTER = 1e-9
@@ -42,8 +43,8 @@ class LowRankCovariance(SiteCovariance):
     """VVᵀ for the rows of a table, as a function of the hyperparameters; the residual goes into the likelihood's blur.
 
     A product for Newton's method costs as much as an update of all sites, which brings the residual of expectation
-    propagation down by a factor of about four where rows are many. Their updates add up, so that the means must be
-    relaxed well before. What low rank itself changes is larger than ``accuracy`` by far.
+    propagation down by a factor of about four where rows are many. What low rank itself changes is larger than
+    ``accuracy`` by far.
 
     Attributes
     ----------
@@ -62,13 +63,13 @@ class LowRankCovariance(SiteCovariance):
     """
 
     near = 0.0
-    relaxed = 0.001
+    relaxed = 0.05
     accuracy = 1e-6
 
     def __init__(self, kernel: Kernel, rows: Blocks, inducing: Array, *, single: bool = False) -> None:
         self.kernel, self.inducing, self.rank, self.single = kernel, inducing, len(inducing), single
         if single:
-            self.accuracy = SINGLE_ACCURACY
+            self.accuracy, self.relaxed = SINGLE_ACCURACY, SINGLE_RELAXED
         self._inner = kernel.gram(inducing)
         shifted = self._inner.copy()
         shifted[np.diag_indices_from(shifted)] += JITTER * self._inner.diagonal()

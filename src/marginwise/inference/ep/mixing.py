@@ -14,8 +14,8 @@ _DEPTH = 5
 _FACTOR = 3.0
 
 
-#: Least error of the means below which updates are mixed, and the factor by which it is brought down.
-_LEAST_RELAXED, _MORE = 0.0002, 0.2
+#: Factor by which the error of the means below which updates are mixed is brought down at a time, and in all.
+_MORE, _MOST = 0.2, 0.04
 
 
 class Mixer:
@@ -31,7 +31,7 @@ class Mixer:
     """
 
     def __init__(self, relaxed: float) -> None:
-        self.relaxed = relaxed
+        self.relaxed, self._least = relaxed, _MOST * relaxed
         self._sites: list[Array] = []
         self._changes: list[Array] = []
         self._merit, self._part = np.inf, 1.0
@@ -39,7 +39,7 @@ class Mixer:
     def interrupt(self) -> None:
         """Begin anew after the means are relaxed; if mixed updates led astray, relax them further from now on."""
         if self._sites:
-            self.relaxed = max(_MORE * self.relaxed, _LEAST_RELAXED)
+            self.relaxed = max(_MORE * self.relaxed, self._least)
         self._forget()
 
     def _forget(self) -> None:

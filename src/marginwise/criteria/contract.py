@@ -77,6 +77,9 @@ class Criterion(ABC):
         its gradient: then a search may follow it.
     scale_free : bool
         Whether it depends on C and K through C·K only, so that a search keeps C fixed.
+    log_probability : bool
+        Whether it is a mean log-probability of labels with its gradient: then a first search may end when it gains
+        nothing that examples would show.
     equation : str
         What it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
     likelihood : Likelihood
@@ -98,6 +101,7 @@ class Criterion(ABC):
     any_likelihood: ClassVar[bool] = False
     smooth: ClassVar[bool]
     scale_free: ClassVar[bool] = False
+    log_probability: ClassVar[bool] = False
     equation: ClassVar[str]
 
     def __init__(self, slack: Likelihood | str | None = None) -> None:
@@ -176,5 +180,6 @@ _DECLARED: dict[str, tuple[str, Callable[[object], bool]]] = {
     "any_likelihood": ("True or False", _is_bool),
     "smooth": ("True or False", _is_bool),
     "scale_free": ("True or False", _is_bool),
+    "log_probability": ("True or False", _is_bool),
     "equation": ("what it implements, a string", _is_text),
 }

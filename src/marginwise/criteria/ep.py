@@ -48,6 +48,7 @@ class EPEvidence(Criterion):
     direction = "maximise"
     any_likelihood = True
     smooth = True
+    log_probability = True
     equation = "eq. (pyx1), by expectation propagation (Minka 2001)"
 
     def __init__(self, slack: Likelihood | str | None = None, *, tolerance: float = TOLERANCE) -> None:
@@ -92,6 +93,7 @@ class EPLeaveOneOut(Criterion):
     direction = "maximise"
     any_likelihood = True
     smooth = True
+    log_probability = True
     equation = "leave-one-out probability from EP's cavities (Opper & Winther 2000; Rasmussen & Williams 2006, 5.4.2)"
 
     def __init__(self, slack: Likelihood | str | None = None, *, tolerance: float = LOO_TOLERANCE) -> None:

@@ -34,6 +34,7 @@ class LeastSquaresLeaveOneOut(Criterion):
     slacks = ("quadratic",)
     smooth = True
     scale_free = True
+    log_probability = True
     equation = "leave-one-out of Gaussian process regression on labels (Rasmussen & Williams 2006, 5.4.2, 6.5), softmax"
 
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:

@@ -10,9 +10,8 @@ import numpy as np
 
 from marginwise._runtime.processes import check_n_jobs
 from marginwise.criteria import Criterion, as_criterion
-from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
-from marginwise.criteria.pairs import OverPairs
 from marginwise.errors import InvalidInputError, choose
+from marginwise.fitting.schedule import SCHEDULE
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel
 from marginwise.likelihoods import Slack, as_slack
@@ -48,6 +47,9 @@ def check_parameters(estimator: Any) -> None:
     fraction = estimator.validation_fraction
     if fraction is not None and not (_is(fraction, Real) and 0 < fraction < 1):
         raise InvalidInputError("validation_fraction", fraction, "a number between 0 and 1, or None")
+    for name, value, unit in (("rank", estimator.rank, "inducing inputs"), ("subset", estimator.subset, "rows")):
+        if not (value is None or (_is(value, Integral) and int(value) >= 1) or (isinstance(value, str) and value == AUTO)):
+            raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
 
@@ -63,20 +65,27 @@ def _check_combine(estimator: Any) -> None:
         raise InvalidInputError("combine", combine, wanted)
 
 
-def chosen_criterion(criterion: Any, slack: Any, n_classes: int) -> tuple[Criterion, Slack]:
-    """Return what TunedSVC optimises, and the slack of its SVM.
-
-    "auto" is ep-loo for two classes, and for more the leave-one-out probability by least squares, which sees all of
-    them at once; any other criterion is summed over the pairs of classes.
-    """
+def chosen_criterion(criterion: Any, slack: Any) -> tuple[Criterion | None, Slack]:
+    """Return the criterion that was asked for, None for the default one, and the slack of the SVM."""
     closed = isinstance(criterion, str) and criterion == AUTO
     two = as_criterion(_TWO_CLASSES if closed else criterion, slack)
     svm_slack = as_slack(two.likelihood)  # says so where there is none, before anything is tuned
-    if n_classes == 2:
-        return two, svm_slack
-    if closed or isinstance(two, LeastSquaresLeaveOneOut):
-        return LeastSquaresLeaveOneOut(), svm_slack
-    return OverPairs(two), svm_slack
+    return None if closed else two, svm_slack
+
+
+def chosen_rank(rank: str | int | None, X: Any) -> str | int | None:
+    """Return what ``rank`` means for a table: "auto", a number, or None for the exact Gram matrix."""
+    if not isinstance(X, np.ndarray):
+        if rank is None:
+            raise InvalidInputError("rank", None, '"auto" or a number of inducing inputs, for rows that Dask holds')
+        return rank
+    return None if rank == "auto" and len(X) <= SCHEDULE.exact_rows else rank
+
+
+def chosen_subset(subset: str | int | None, n: int) -> int | None:
+    """Return how many of n rows to tune on, None for all."""
+    size = SCHEDULE.tuning_rows if isinstance(subset, str) else subset
+    return None if size is None or size >= n else int(size)
 
 
 def as_template(kernel: Any, columns: Sequence[int] | None = None) -> Model:

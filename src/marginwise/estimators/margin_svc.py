@@ -14,7 +14,7 @@ from marginwise._arrays import Array
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._encoding import Encoding, averaged
-from marginwise.estimators._pairs import PairMachines, train_pairs
+from marginwise.svm.pairs import PairMachines, train_pairs
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin

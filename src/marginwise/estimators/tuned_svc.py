@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_softmax, logit, softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,29 +19,30 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise.covariance import as_blocks
-from marginwise.ensemble import Vote
 from marginwise.errors import ConvergenceWarning, TableWarning
-from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
-from marginwise.estimators._encoding import (
-    Encoding,
-    agreed,
-    averaged,
-    averaged_log_odds,
-    averaged_log_proba,
-    averaged_moments,
+from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged_log_proba, averaged_moments
+from marginwise.estimators._parameters import (
+    BEST,
+    VOTE,
+    as_template,
+    check_parameters,
+    chosen_criterion,
+    chosen_rank,
+    chosen_subset,
 )
-from marginwise.estimators._fitting import Recipe, Rows, fit_model, model_at
-from marginwise.estimators._many import OneAgainstRest
-from marginwise.estimators._parameters import BEST, VOTE, as_template, check_parameters, chosen_criterion
-from marginwise.estimators._scale import Scale, check_scale, chosen_rank, chosen_subset
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
+from marginwise.fitting.candidates import candidates
+from marginwise.fitting.ensemble import Ensemble
+from marginwise.fitting.fit import FitConfig, TrainingData, ensemble_at, fit_ensemble
+from marginwise.fitting.rank import RankPolicy
+from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
 from marginwise.priors import Prior
-from marginwise.problem import ClassProblem, Problem
+from marginwise.problem import Problem, labelled_problem
 from marginwise.search import Limits, Record, Run, Trace, as_search
 from marginwise.search.fit_progress import whole_fit
 from marginwise.tuning import SearchSettings
@@ -146,7 +147,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Run
         All searches of the main tuning.
-    models_ : list of one BinaryModel or ClassModel
+    ensemble_ : Ensemble
         The model behind it: its members, their weights, what was held out.
 
     Examples
@@ -201,9 +202,6 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         self.random_state = random_state
         self.categorical_features = categorical_features
 
-    #: The importance of the classes; models saved before there was one have none.
-    _importance: Array | None = None
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
 
@@ -211,7 +209,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """
         with as_before_unless_done(self), telling_of_compilation():
             self._fit(X, y, sample_weight)
-        for message in sorted(self.models_[0].warnings):
+        for message in sorted(self.ensemble_.warnings):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         for message in self._remarks():
             warnings.warn(message, TableWarning, stacklevel=2)
@@ -220,31 +218,47 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def _remarks(self) -> list[str]:
         """Return what a user should know of the table: how it was taken, and whether anything was learnt from it."""
         remarks = list(self._schema.remarks)
-        # Where classes were given weights, the commonest is no measure.
-        if self.class_weight is None and self.loo_error_ >= self._commonest_error:
+        # Where classes were given weights, their shares are no measure.
+        if self.class_weight is None and self._learnt_nothing:
             remarks.append(
-                f"the expected error, {100 * self.loo_error_:.1f} %, is no better than the "
-                f"{100 * self._commonest_error:.1f} % of always predicting one class: the columns as they are do not "
-                "help to predict y"
+                "the columns as they are do not help to predict y: on rows that were left out the log-loss, "
+                f"{self.loo_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always predicting the "
+                "shares of the classes"
             )
         return remarks
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_parameters(self)
-        check_scale(self.rank, self.subset)
-        chosen_criterion(self.criterion, self.slack, 2)  # says what is wrong with it before the table is read
+        chosen_criterion(self.criterion, self.slack)  # says what is wrong with it before the table is read
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
         self._importance = table.importance
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
-        rows = Rows(_problem(inputs, table), None)
+        data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
-            rows = Rows(rows.all, _problem(self._encoding(drawn.X), drawn))
-        criterion, slack = chosen_criterion(self.criterion, self.slack, len(self.classes_))
+            data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))
+        config = self._config(table, inputs, aside, seed)
+
+        def at(record: Record) -> dict[str, Any] | None:
+            """Return what a fit that ended here would have, for callbacks that score it."""
+            return {"ensemble_": ensemble_at(data, config, record.hyperparameters)}
+
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        with whole_fit(self.progress), fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
+            watched = replace(config, settings=replace(config.settings, callbacks=callbacks))
+            # Callbacks belong to this process, and so do searches that call them.
+            self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)
+            if self.predictor == "svm":
+                self.ensemble_.svm  # noqa: B018  # is trained here
+            self._describe(table.codes, table.weights)
+
+    def _config(self, table: ClassificationTable, inputs: Any, aside: Array, seed: int) -> FitConfig:
+        """Return how the ensemble is fitted."""
+        criterion, slack = chosen_criterion(self.criterion, self.slack)
         prior = Prior() if self.prior is None else self.prior
         settings = SearchSettings(
             search=as_search(self.search),
@@ -254,26 +268,30 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             limits=Limits(self.max_evaluations, keep=False),
             progress=self.progress,
         )
-        template = as_template(self.kernel, self._encoding.columns)
-        start = prior.mean_of(template, inputs.shape[1])
-        scale = Scale(chosen_rank(self.rank, inputs), seed)
-        together = self.combine != BEST, Vote(table.importance) if self.combine == VOTE else None
-        weights = table.weights_of_all
-        recipe = Recipe(criterion, slack, self.freedom, start, settings, aside, weights, scale, *together)
-
-        def at(record: Record) -> dict[str, Any] | None:
-            """Return what a fit that ended here would have, for callbacks that score it."""
-            return {"models_": [model_at(rows, recipe, record.hyperparameters)]}
-
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        shown = whole_fit(self.progress, folds=self.freedom == "auto")
-        with shown, fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
-            watched = replace(recipe, settings=replace(settings, callbacks=callbacks))
-            # Callbacks belong to this process, and so do searches that call them.
-            self.models_ = [fit_model(rows, watched, 1 if callbacks else self.n_jobs)]
-            if self.predictor == "svm":
-                self.models_[0].svm  # noqa: B018  # is trained here
-            self._describe(table.codes, table.weights)
+        n_inputs = inputs.shape[1]
+        policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
+        declared = candidates(
+            prior.mean_of(as_template(self.kernel, self._encoding.columns), n_inputs),
+            n_inputs,
+            len(table.classes),
+            ard=self.freedom,
+            criterion=criterion,
+            slack=slack,
+            prior=prior,
+            svm=self.predictor == "svm",
+            exact=policy.exact,
+        )
+        return FitConfig(
+            declared,
+            slack,
+            settings,
+            aside,
+            table.weights_of_all,
+            policy,
+            all_optima=self.combine != BEST,
+            vote=Vote(table.importance) if self.combine == VOTE else None,
+            svm=self.predictor == "svm",
+        )
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Encoding, Any]:
         """Return the checked table, what makes inputs of its cells, and these."""
@@ -285,68 +303,73 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         encoding = Encoding.learnt(table.X, table.weights_in_class, self._schema.n_categories, self.standardize)
         return table, encoding, encoding(table.X)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {"kernel": "rbf", "criterion": "ep-loo"} | state  # all that version 0.1 had
-        if len(state.get("models_", ())) > 1:
-            state["models_"] = [OneAgainstRest(tuple(state["models_"]))]
-        if "_scaling" in state:  # all that tables had before words and gaps
-            state["_encoding"] = Encoding.plain(state.pop("_scaling"))
-        super().__setstate__(state)
-
     @property
     def _n_inputs(self) -> int:
         return len(self._encoding.shares)
 
     def _describe(self, codes: Indices, weights: Array) -> None:
-        first = self.models_[0]
-        self.hyperparameters_ = first.main.hyperparameters
+        ensemble = self.ensemble_
+        main = ensemble.main
+        self.hyperparameters_ = main.hyperparameters
         self.C_, self.kernel_ = self.hyperparameters_.C, self.hyperparameters_.kernel
         if isinstance(self.kernel, str):
             named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
-        inputs = self.models_[0].X.shape[1]
-        self.length_scales_ = self.kernel_.lengths(inputs)[self._encoding.firsts]
-        relevance = self._encoding.by_column(first.weights @ first.relevances)
+        self.length_scales_ = self.kernel_.lengths(ensemble.X.shape[1])[self._encoding.firsts]
+        relevance = self._encoding.by_column(ensemble.weights @ ensemble.relevances)
         self.feature_importances_ = relevance / relevance.sum()
-        self.term_shares_ = {shape: float(share) for shape, share in sorted(first.term_shares.items())}
-        self.criterion_value_ = first.main.tuning.value
-        self.log_evidence_ = first.main.log_evidence
-        self._commonest_error = 1.0 - float(np.bincount(codes, weights).max() / weights.sum())
-        probability = self._held_out()
-        own = np.maximum(probability[np.arange(len(codes)), codes], np.finfo(float).tiny)
-        self.loo_log_loss_ = float(weights @ -np.log(own) / weights.sum())
-        wrong = probability.argmax(axis=1) != codes
-        self.loo_error_ = min(1.0, float(weights @ wrong / weights.sum()))  # rounding may add up to more
+        self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
+        self.criterion_value_ = main.tuning.value
+        self.log_evidence_ = main.log_evidence
+        logs = self._held_out_log_proba()
+        known = np.isfinite(logs[:, 0])
+        self._judge(logs[known], codes[known], weights[known])
+
+    def _judge(self, log_proba: Array, codes: Indices, weights: Array) -> None:
+        """Set what is expected on new rows, from rows that were left out; NaN where there are none."""
+        self.loo_error_ = self.loo_log_loss_ = self._base_log_loss = np.nan
+        self._learnt_nothing = False
+        if len(codes) == 0:
+            return
+        shares = weights / weights.sum()
+        loss = -log_proba[np.arange(len(codes)), codes]
+        base = -np.log(np.bincount(codes, shares, len(self.classes_)))[codes]
+        self.loo_log_loss_, self._base_log_loss = float(shares @ loss), float(shares @ base)
+        self.loo_error_ = min(1.0, float(shares @ (log_proba.argmax(axis=1) != codes)))  # rounding may add up to more
+        gain = base - loss
+        error = np.sqrt(shares**2 @ (gain - shares @ gain) ** 2)
+        self._learnt_nothing = bool(shares @ gain <= error)
+
+    def _held_out_log_proba(self) -> Array:
+        """Return log-probabilities of the classes for the distinct training rows, from models without them."""
+        return self._weighted(np.log(np.maximum(self.ensemble_.held_out, np.finfo(float).tiny)))
 
     def _held_out(self) -> Array:
-        """Return the probability of each class for the distinct training examples, from models without them."""
-        held_out = np.maximum(self.models_[0].held_out, np.finfo(float).tiny)
-        if len(self.classes_) > 2:
-            return softmax(self._weighted(np.log(held_out)), axis=1)
-        log_odds = self._weighted(logit(held_out))
-        return expit(np.column_stack([-log_odds, log_odds]))
+        """Return the probability of each class for the distinct training rows, from models without them."""
+        return softmax(self._held_out_log_proba(), axis=1)
 
     @property
     def trace_(self) -> Trace:
         """The search that found ``hyperparameters_``."""
-        return self.models_[0].main.tuning.trace
+        return self.ensemble_.main.tuning.trace
 
     @property
     def restarts_(self) -> tuple[Run, ...]:
         """All searches of that tuning."""
-        return self.models_[0].main.tuning.restarts
+        return self.ensemble_.main.tuning.restarts
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, columns in the order of ``classes_``."""
-        return self._each(X, self._proba_of)
+        return softmax(self._each(X, self._log_proba), axis=1)
 
-    def _proba_of(self, cells: Array) -> Array:
-        if len(self.classes_) == 2:
-            log_odds = self._rows(lambda model, rows: model.log_odds(rows, self.predictor), averaged_log_odds, cells)
-            log_odds = log_odds if self.predictor == "svm" else self._weighted(log_odds)
-            return expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
-        logs = self._rows(lambda model, rows: model.log_proba(rows, self.predictor), averaged_log_proba, cells)
-        return softmax(logs if self.predictor == "svm" else self._weighted(logs), axis=1)
+    def _log_proba(self, cells: Array) -> Array:
+        """Return the logarithms of the class probabilities: from them small ones keep their digits."""
+        if self.predictor == "svm":
+            C = self.ensemble_.svm_model.C
+            return self._rows(
+                lambda model, rows: model.svm.log_proba(rows, C, model.slack), averaged_log_proba, cells
+            )
+        return self._weighted(self._rows(lambda model, rows: model.log_proba(rows), averaged_log_proba, cells))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class, the first of equals.
@@ -354,15 +377,14 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         Where the latent means alone tell which it is, variances are not computed.
         """
         check_is_fitted(self)
-        weighted = self._importance is not None and np.ptp(self._importance) > 0.0
-        if is_dask(X) or weighted or self.predictor == "svm":
-            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        if is_dask(X) or np.ptp(self._importance) > 0.0 or self.predictor == "svm":
+            return self.classes_[self._each(X, self._log_proba).argmax(axis=1)]
         with hold_interrupts():
             cells = self._cells(X)
             codes = self._rows(lambda model, rows: model.best(rows), agreed, cells)[:, 0].astype(np.intp)
             left = np.flatnonzero(codes < 0)
             if len(left):
-                codes[left] = self._proba_of(cells[left]).argmax(axis=1)
+                codes[left] = self._log_proba(cells[left]).argmax(axis=1)
         return self.classes_[codes]
 
     def decision_function(self, X: Any) -> Array:
@@ -372,24 +394,27 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         more classes the logarithms of their probabilities, or the number of pairs that each class wins.
         """
         values = self._each(X, self._decisions)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def _decisions(self, cells: Array) -> Array:
-        of_posterior = averaged_log_odds if len(self.classes_) == 2 else averaged_log_proba
-        average = averaged if self.predictor == "svm" else of_posterior
-        values = self._rows(lambda model, rows: model.decision(rows, self.predictor), average, cells)
-        return values if self.predictor == "svm" else self._weighted(values)
+        if self.predictor == "svm":
+            return self._rows(lambda model, rows: model.svm.decision(rows), averaged, cells)
+        logs = self._log_proba(cells)
+        return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
-        """Return mean and variance of the latent function, shape (n,) for two classes, (n, n_classes) for more."""
+        """Return mean and variance of the latent function, shape (n,) for two classes, (n, n_classes) for more.
 
-        def moments(model: Any, rows: Array) -> Array:
+        In units of log-odds: the slope of the log-odds in it is 1 where both are 0.
+        """
+
+        def moments(model: Ensemble, rows: Array) -> Array:
             mean, variance = model.latent(rows)
             return np.stack([mean, variance], axis=-1).reshape(len(mean), -1)
 
         values = self._each(X, partial(self._rows, moments, averaged_moments))
         mean, variance = values[:, 0::2], values[:, 1::2]
-        return (mean[:, 0], variance[:, 0]) if len(self.classes_) == 2 else (mean, variance)
+        return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
 
     def _each(self, X: Any, function: Callable[[Array], Array]) -> Array:
         """Return the values of a function of cells for the rows of a table, wherever they are."""
@@ -401,7 +426,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def _rows(
         self,
-        function: Callable[[Any, Array], Array],
+        function: Callable[[Ensemble, Array], Array],
         average: Callable[[Array, Indices], Array],
         cells: Array,
     ) -> Array:
@@ -409,7 +434,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
         ``average`` is that over the copies of a row whose gaps were filled in several ways.
         """
-        (model,) = self.models_
+        model = self.ensemble_
         step = max(1, _BLOCK_NUMBERS // model.n_points)
         blocks = []
         for start in range(0, len(cells), step):
@@ -420,25 +445,15 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         return np.vstack(blocks)
 
     def _weighted(self, logs: Array) -> Array:
-        """Return the log-odds of two classes, or log-probabilities of more, with the importance that weights say.
+        """Return log-probabilities with the importance that weights give to the classes.
 
         Probabilities p_k become proportional to c_k p_k (Elkan 2001): training never sees c, and the ratio is exact.
         Votes were given with c in mind.
         """
-        if self._importance is None or np.ptp(self._importance) == 0.0 or self.models_[0].vote is not None:
+        if np.ptp(self._importance) == 0.0 or self.ensemble_.vote is not None:
             return logs
-        log_c = np.log(self._importance / self._importance.max())
-        if len(self.classes_) == 2:
-            return logs + (log_c[1] - log_c[0])
-        return log_softmax(logs + log_c, axis=1)
+        return log_softmax(logs + np.log(self._importance / self._importance.max()), axis=1)
 
 
 def _problem(inputs: Any, table: ClassificationTable) -> Problem:
-    weights, examples = table.weights_in_class, table.examples
-    if len(table.classes) == 2:
-        return Problem(inputs, np.where(table.codes == 1, 1.0, -1.0), weights, examples=examples)
-    codes = table.codes.astype(float)
-    return ClassProblem(inputs, codes, weights, examples=examples, n_classes=len(table.classes))
-
-
-__all__ = ["BinaryModel", "TunedSVC"]
+    return labelled_problem(inputs, table.codes, table.weights_in_class, len(table.classes), table.examples)

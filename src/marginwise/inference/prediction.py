@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_softmax
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
@@ -73,6 +74,28 @@ class LatentPredictor:
             safe_point()
             yield X[start : start + step]
 
+    def log_proba_of(self, mean: Array, variance: Array) -> Array:
+        """Return the logarithms of the class probabilities, shape (n, n_classes), from the moments of latent values."""
+        raise NotImplementedError
+
+    def log_proba(self, X: Array) -> Array:
+        """Return the logarithms of the class probabilities at the rows of X."""
+        return self.log_proba_of(*self.latent_mean_and_variance(X))
+
+    def scores_of(self, mean: Array) -> Array:
+        """Return numbers, shape (n, n_classes), of which the largest is that of the most probable class."""
+        raise NotImplementedError
+
+    @property
+    def log_odds_unit(self) -> float:
+        """The slope of the log-odds in the latent value where both are 0: latent values of all models in one unit."""
+        raise NotImplementedError
+
+    def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Return moments of the latent values in that unit: for two classes those of the second, or of all of more."""
+        unit = self.log_odds_unit
+        return unit * mean, unit**2 * variance
+
     def squared_slopes(self, weights: Array, step: int = 1) -> Array:
         """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input.
 
@@ -131,6 +154,18 @@ class GaussianPredictor(LatentPredictor):
         one = self.likelihood.unweighted(len(mean))
         columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
         return np.column_stack(columns) + self.likelihood.log_kappa
+
+    def log_proba_of(self, mean: Array, variance: Array) -> Array:
+        """Return ln Q normalised over the two labels, in columns."""
+        return log_softmax(self.log_label_probability_of(mean, variance), axis=1)
+
+    def scores_of(self, mean: Array) -> Array:
+        return np.column_stack([-mean, mean])
+
+    @property
+    def log_odds_unit(self) -> float:
+        """2C, from eq. (lh) with both slacks between the margins; 1 for likelihoods without a slack penalty."""
+        return 2.0 * self.likelihood.C
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

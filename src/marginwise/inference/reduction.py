@@ -9,7 +9,6 @@ differ. Smooth kernels need few; where a kernel has corners, as the Laplacian, m
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -36,11 +35,12 @@ _COMPARED = 200
 _LEAST = 1e-12
 
 
-def reduced(predictor: AnyPredictor, probability: Callable[[Array, Array], Array]) -> AnyPredictor:
-    """Return the predictor with a factor in the place of its gain, or itself where that would change probabilities.
+def reduced(predictor: AnyPredictor) -> AnyPredictor:
+    """Return the predictor with a factor in the place of its gain, or itself where that would change probabilities."""
 
-    ``probability`` makes them from the moments of the latent functions.
-    """
+    def probability(mean: Array, variance: Array) -> Array:
+        return np.exp(predictor.log_proba_of(mean, variance))
+
     Z, W = predictor.points, predictor.gain
     m = len(Z)
     if m < _FEW:

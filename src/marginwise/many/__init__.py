@@ -10,6 +10,7 @@ from marginwise.many.posterior import (
     ClassPosterior,
     ClassPredictor,
     best_softmax_C,
+    class_posterior_from,
     least_squares,
     softmax_map,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "ClassPredictor",
     "SoftmaxLink",
     "best_softmax_C",
+    "class_posterior_from",
     "least_squares",
     "softmax_map",
 ]

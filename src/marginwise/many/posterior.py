@@ -130,14 +130,38 @@ class ClassPredictor(LatentPredictor):
         Added to the means.
     unit : float
         Factor of the variances: they count in units of the noise.
+    link : SoftmaxLink or None
+        What makes class probabilities of the moments.
     """
 
     offset: Array
     unit: float
+    link: SoftmaxLink | None = None
 
     def scores(self, X: Array) -> Array:
         """Return the latent means alone: the largest is that of the most probable class."""
-        return self.latent_mean(X) + self.offset
+        return self.scores_of(self.latent_mean(X))
+
+    def scores_of(self, mean: Array) -> Array:
+        return mean + self.offset
+
+    def log_proba_of(self, mean: Array, variance: Array) -> Array:
+        """Return what the link makes of the moments."""
+        assert self.link is not None
+        return self.link.log_proba(mean + self.offset, self.unit * variance)
+
+    @property
+    def log_odds_unit(self) -> float:
+        """β of the link; with two classes the latent values are opposite, and their difference counts twice."""
+        assert self.link is not None
+        return (2.0 if len(self.offset) == 2 else 1.0) * self.link.steepness
+
+    def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        unit = self.log_odds_unit
+        latent, spread = unit * self.scores_of(mean), unit**2 * self.unit * variance
+        if len(self.offset) == 2:
+            return 0.5 * (latent[:, 1] - latent[:, 0]), spread
+        return latent, np.repeat(spread[:, None], latent.shape[1], axis=1)
 
     def moments(self, X: Array, cross: Array | None = None) -> Moments:
         """Return what a link takes; ``cross`` are the covariances of the rows with the points, if they are at hand."""
@@ -166,6 +190,14 @@ def softmax_map(problem: Problem, model: Model) -> ClassPosterior:
     slope = -problem.weights[:, None] * p
     slope[np.arange(problem.n), problem.labels] += problem.weights
     eta = precision[:, None] * theta + slope
+    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.classes), (1.0, model.C))
+
+
+def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: Array) -> ClassPosterior:
+    """Return the posterior of the softmax likelihood from its sites: one factorisation, and no search for the mode."""
+    kernel = model.kernel.scaled(model.C)
+    assert kernel is not None
+    covariance = problem.covariance(Model(1.0, kernel))
     return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.classes), (1.0, model.C))
 
 

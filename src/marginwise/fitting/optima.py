@@ -1,4 +1,4 @@
-"""Where searches from several starts ended, as models that predict together.
+"""Where searches from several starts ended, as optima that predict together.
 
 "One possible productive use of the high variability of classifiers produced by convergence to local optima … could be
 to combine the resulting classifiers in some ensemble or voting scheme" (Gold & Sollich 2003, section results).
@@ -14,40 +14,39 @@ import numpy as np
 from marginwise.search import Run
 from marginwise.tuning import Tuning
 
-#: Ends are one optimum if no logarithm of a hyperparameter differs by more than this: searches stop a little before
-#: they are there.
-_SAME = 0.02
+#: Searches found one optimum if no logarithm of a hyperparameter differs by more than this: they stop a little before.
+_SAME_OPTIMUM = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class End:
-    """An optimum that searches have found; ``share`` is how many of those that converged."""
+class Optimum:
+    """An optimum that searches have found; ``share`` is that of the searches that converged to it."""
 
     share: float
     tuning: Tuning
 
 
-def alone(tuning: Tuning) -> list[End]:
-    """Return the best of all searches as the only end."""
-    return [End(1.0, tuning)]
+def best_only(tuning: Tuning) -> list[Optimum]:
+    """Return the best of all searches as the only optimum."""
+    return [Optimum(1.0, tuning)]
 
 
-def all_ends(tuning: Tuning) -> list[End]:
-    """Return the ends of the searches that converged, the best first; if none did, the best of all alone.
+def distinct_optima(tuning: Tuning) -> list[Optimum]:
+    """Return the optima of the searches that converged, the best first; if none did, the best of all alone.
 
-    Searches that ended at the same place are one end with a larger share. Each has all searches as its restarts.
+    Searches that ended at the same place are one optimum with a larger share. Each has all searches as its restarts.
     """
     runs = sorted((run for run in tuning.restarts if run.status.ok), key=_rank)
     if not runs:
-        return alone(tuning)
+        return best_only(tuning)
     found: list[list[Run]] = []
     for run in runs:
-        near = next((group for group in found if _distance(group[0], run) < _SAME), None)
+        near = next((group for group in found if _distance(group[0], run) < _SAME_OPTIMUM), None)
         if near is None:
             found.append([run])
         else:
             near.append(run)
-    return [End(len(group) / len(runs), _as_tuning(group[0], tuning.restarts)) for group in found]
+    return [Optimum(len(group) / len(runs), _as_tuning(group[0], tuning.restarts)) for group in found]
 
 
 def _rank(run: Run) -> float:

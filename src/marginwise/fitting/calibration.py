@@ -12,13 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 
-from marginwise._arrays import Array
-
-#: Examples from which on log-odds are recalibrated: with fewer the groups would say more about chance
-#: (``benchmarks/scale.py``).
-ENOUGH = 1500
+from marginwise._arrays import Array, Indices
 
 #: Number of groups.
 _GROUPS = 10
@@ -40,26 +36,25 @@ class Calibration:
     odds: Array
     corrected: Array
 
-    def __call__(self, log_odds: Array) -> Array:
-        """Return the recalibrated log-odds."""
+    def __call__(self, log_proba: Array) -> Array:
+        """Return the recalibrated log-probabilities of two classes, shape (n, 2)."""
+        log_odds = log_proba[:, 1] - log_proba[:, 0]
         beyond = log_odds - np.clip(log_odds, self.odds[0], self.odds[-1])
-        return np.interp(log_odds, self.odds, self.corrected) + beyond
-
-    def of_probability(self, probability: Array) -> Array:
-        """Return recalibrated probabilities."""
-        return expit(self(_log_odds(probability)))
+        corrected = np.interp(log_odds, self.odds, self.corrected) + beyond
+        return log_expit(np.column_stack([-corrected, corrected]))
 
 
-def calibration(probability: Array, y: Array, weights: Array) -> Calibration:
-    """Return the calibration of probabilities of label +1 for examples that were left out."""
-    odds = _log_odds(probability)
+def calibration(log_proba: Array, labels: Indices, weights: Array) -> Calibration:
+    """Return the calibration of log-probabilities of two classes for examples that were left out."""
+    odds = log_proba[:, 1] - log_proba[:, 0]
+    probability = expit(odds)
     order = np.argsort(odds, kind="stable")
     reached = np.cumsum(weights[order])
     groups = np.minimum((_GROUPS * (reached - 0.5 * weights[order]) / reached[-1]).astype(int), _GROUPS - 1)
     sums = np.array(
         [
             np.bincount(groups, weights[order] * column[order], _GROUPS)
-            for column in (np.ones_like(odds), odds, probability, (y > 0).astype(float))
+            for column in (np.ones_like(odds), odds, probability, labels == 1)
         ]
     )
     total, odds_sum, expected, seen = sums[:, sums[0] > 0.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit, log_expit
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
@@ -14,8 +15,8 @@ from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.svm import Solution, solve_svm, svm_covariance
-from marginwise.svm.api import MAX_MEMORY
+from marginwise.svm.api import MAX_MEMORY, solve_svm, svm_covariance
+from marginwise.svm.contract import Solution
 
 #: Numbers in the largest array of a block of rows: 64 MB.
 _BLOCK_NUMBERS = 2**23
@@ -65,8 +66,23 @@ class PairMachines:
         first, second = pairs_of(self.n_classes)
         return parts[:, first, second] + parts[:, second, first]
 
+    def log_proba(self, X: Array, C: float, slack: Slack) -> Array:
+        """Return logarithms of class probabilities: those of the pairs from eq. (lh), normalised over two labels, coupled."""
+        latent = self.latent(X)
+        log_odds = C * (slack.loss(-latent) - slack.loss(latent))
+        if self.n_classes == 2:
+            return log_expit(np.column_stack([-log_odds, log_odds]))
+        p = couple(expit(log_odds), self.n_classes)
+        return np.log(np.maximum(p, np.finfo(float).tiny))
+
     def decision(self, X: Array) -> Array:
-        """Return :func:`votes` of the latent functions, in blocks of rows that bound the memory."""
+        """Return the latent function of two classes, a column, or :func:`votes` of those of all pairs."""
+        if self.n_classes == 2:
+            return self.latent(X)
+        return self._votes(X)
+
+    def _votes(self, X: Array) -> Array:
+        """Return :func:`votes`, in blocks of rows that bound the memory."""
         step = max(1, _BLOCK_NUMBERS // max(len(self.points), self.n_classes**2))
         blocks = [X[start : start + step] for start in range(0, len(X), step)]
         return np.vstack([votes(self.latent(rows), self.n_classes) for rows in blocks])

@@ -1,0 +1,1 @@
+"""The fit in four ideas: candidates, one search each, common folds, stacking."""

@@ -1,0 +1,264 @@
+"""Tuned models that predict together: members, their weights, and what was held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from marginwise._arrays import Array, Indices
+from marginwise._summary import summary
+from marginwise.fitting.calibration import Calibration
+from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.labels import SlackLabels
+from marginwise.fitting.stacking import Vote, combined
+from marginwise.inference.prediction import LatentPredictor
+from marginwise.inference.reduction import reduced
+from marginwise.likelihoods import Slack
+from marginwise.model import Model
+from marginwise.problem import Problem, labelled_problem
+from marginwise.svm.pairs import PairMachines, train_pairs
+from marginwise.tuning import Tuning
+
+#: Distance between the two largest scores, in units of the largest, below which only probabilities decide.
+_TIE = 1e-9
+
+#: Slopes of latent functions that relevances are the mean of, rows times functions; of more, rows at even steps.
+_MOST_SLOPES = 4000
+
+#: C of an SVM in units of that of least squares, by slack.
+_SVM_C = {"linear": 4.0, "quadratic": 1.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A tuned and trained model of an ensemble.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        What it is one of.
+    weight : float
+        Its weight in the ensemble.
+    tuning : Tuning
+        The search that found it.
+    hyperparameters : Model
+        Those that it predicts with: as found, at the scale of its labels, without terms that carry nothing.
+    stored : tuple of arrays
+        What its predictor is made of again, where the covariance is exact.
+    few_points : LatentPredictor or None
+        The predictor itself, where it has inducing inputs.
+    log_evidence : float
+        ln Q(Y|X) by expectation propagation, NaN for other label models.
+    """
+
+    candidate: Candidate
+    weight: float
+    tuning: Tuning
+    hyperparameters: Model
+    stored: tuple[Array, ...] = ()
+    few_points: LatentPredictor | None = None
+    log_evidence: float = np.nan
+
+    def __repr__(self) -> str:
+        return summary(self, "weight", "spread", "labels", "hyperparameters", "log_evidence")
+
+    @property
+    def spread(self) -> float:
+        """Prior standard deviation of the length scales' log ratios."""
+        return self.candidate.spread
+
+    @property
+    def labels(self) -> str:
+        """The name of its label model."""
+        return self.candidate.labels.name
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Members with weights that sum to 1.
+
+    Attributes
+    ----------
+    X, codes, sample_weight : arrays
+        The training rows as the model sees them, and their class numbers; where rows are many, those that it was tuned
+        on.
+    n_classes : int
+    slack : Slack
+        That of the SVM.
+    members : tuple of Member
+    held_out : array of shape (n, n_classes)
+        Class probabilities of each training row from models without it, NaN if there are none.
+    warnings : tuple of str
+        What a user should know of the searches and approximations.
+    svm_weights : array or None
+        Weights of the rows in the SVM, where these are not ``sample_weight``.
+    calibration : Calibration or None
+        What recalibrates the probabilities of two classes, where rows are many. ``held_out`` is recalibrated already.
+    vote : Vote or None
+        How members vote; None if their probabilities are averaged.
+    machines : PairMachines or None
+        The SVM, where it was trained with the ensemble.
+    """
+
+    X: Array
+    codes: Indices
+    sample_weight: Array
+    n_classes: int
+    slack: Slack
+    members: tuple[Member, ...]
+    held_out: Array
+    warnings: tuple[str, ...]
+    svm_weights: Array | None = None
+    calibration: Calibration | None = None
+    vote: Vote | None = None
+    machines: PairMachines | None = None
+    _trained: tuple[LatentPredictor, ...] = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        return summary(self, "X", "n_classes", "members")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: predictors hold n×n matrices, and are there again when they are asked for."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return state | {"_trained": ()}
+
+    @property
+    def problem(self) -> Problem:
+        """The training rows."""
+        return labelled_problem(self.X, self.codes, self.sample_weight, self.n_classes)
+
+    @property
+    def main(self) -> Member:
+        """The member that stands for all: that of the largest weight, of those with the main kernel if there are any."""
+        return max(self.members, key=lambda member: (not member.candidate.auxiliary, member.weight))
+
+    @property
+    def weights(self) -> Array:
+        """The weight of each member."""
+        return np.array([member.weight for member in self.members])
+
+    @cached_property
+    def predictors(self) -> tuple[LatentPredictor, ...]:
+        """The latent functions of each member, as far as predictions need them."""
+        made = self._trained or tuple(map(self._restored, self.members))
+        return tuple(map(reduced, made))
+
+    def _restored(self, member: Member) -> LatentPredictor:
+        if member.few_points is not None:
+            return member.few_points
+        return member.candidate.labels.restored(self.problem, member.hyperparameters, member.stored)
+
+    @property
+    def n_points(self) -> int:
+        """The number of points that a prediction is a sum over: training rows, or inducing inputs."""
+        few = [member.few_points for member in self.members]
+        return max(len(self.X) if one is None else len(one.points) for one in few)
+
+    def log_proba(self, X: Array) -> Array:
+        """Return the logarithms of the class probabilities, shape (n, n_classes)."""
+        logs = [one.log_proba_of(*one.moments_of(X, cross)) for one, cross in self._crosses(X)]
+        mixed = combined(np.array(logs), self.weights, self.vote)
+        return mixed if self.calibration is None else self.calibration(mixed)
+
+    def best(self, X: Array) -> Indices:
+        """Return the number of the most probable class; -1 where latent means alone do not tell.
+
+        The largest score is that of the most probable class in each member, and if all agree in their average.
+        """
+        agreed = np.full(len(X), -1)
+        if self.calibration is not None:
+            return agreed
+        for number, (one, cross) in enumerate(self._crosses(X)):
+            scores = one.scores_of(cross @ one.coefficients)
+            top = np.partition(scores, -2, axis=1)[:, -2:]
+            clear = top[:, 1] - top[:, 0] > _TIE * np.maximum(1.0, np.abs(scores).max(axis=1))
+            best = scores.argmax(axis=1)
+            agreed = np.where(clear & ((number == 0) | (agreed == best)), best, -1)
+        return agreed
+
+    def _crosses(self, X: Array) -> Iterator[tuple[LatentPredictor, Array]]:
+        """Yield each member's latent functions and K(x, z): one matrix for members with the same kernel, one by one."""
+        before: LatentPredictor | None = None
+        cross = np.empty(0)
+        for one in self.predictors:
+            if before is None or one.kernel != before.kernel or one.points.shape != before.points.shape:
+                cross = one.kernel.cross(X, one.points)
+            before = one
+            yield one, cross
+
+    def latent(self, X: Array) -> tuple[Array, Array]:
+        """Return mean and variance of the latent functions under the mixture of the members.
+
+        In units of log-odds (:attr:`LatentPredictor.log_odds_unit`), so that those of different label models can be
+        added; one column for two classes, that of the second, or one for each of more.
+        """
+        moments = [one.latent_in_log_odds(*one.moments_of(X, cross)) for one, cross in self._crosses(X)]
+        means, variances = np.array([m for m, _ in moments]), np.array([v for _, v in moments])
+        mean = np.tensordot(self.weights, means, axes=1)
+        return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
+
+    @cached_property
+    def svm(self) -> PairMachines:
+        """The SVM of each two classes, trained when it is asked for unless it was with the ensemble."""
+        if self.machines is not None:
+            return self.machines
+        weights = self.sample_weight if self.svm_weights is None else self.svm_weights
+        machines, solutions = train_pairs(self.X, self.codes, self.n_classes, weights, self.svm_model, self.slack)
+        for solution in solutions:
+            solution.status.warn()
+        return machines
+
+    @property
+    def svm_model(self) -> Model:
+        """The model of the SVM: the main member's, with a C that suits the slack where that has none of its own."""
+        main = self.main
+        if isinstance(main.candidate.labels, SlackLabels):
+            return main.hyperparameters
+        return Model(_SVM_C[self.slack.name] * main.tuning.hyperparameters.C, main.hyperparameters.kernel)
+
+    @cached_property
+    def relevances(self) -> Array:
+        """How much the latent function varies with each input in each member, with sum 1; shape (n_members, d).
+
+        That is its mean squared slope times the variance of the input, added over the classes where each has a latent
+        function. A length scale alone tells less: it is long for an input with a strong but straight effect, and the
+        same for all inputs where one serves all.
+        """
+        return np.array([self._relevance(*pair) for pair in zip(self.members, self.predictors, strict=True)])
+
+    @cached_property
+    def term_shares(self) -> dict[str, float]:
+        """How much of the latent function is straight, smooth, stepwise: the mean over the members, with sum 1.
+
+        Members whose kernel leaves no choice are left out, unless there are no others.
+        """
+        pairs = list(zip(self.members, self.predictors, strict=True))
+        telling = [pair for pair in pairs if not pair[0].candidate.auxiliary] or pairs
+        total = sum(member.weight for member, _ in telling)
+        shares: dict[str, float] = {}
+        for member, predictor in telling:
+            for shape, share in predictor.term_shares(self._point_weights(member, predictor)).items():
+                shares[shape] = shares.get(shape, 0.0) + member.weight / total * share
+        return shares
+
+    def _point_weights(self, member: Member, predictor: LatentPredictor) -> Array:
+        return self.sample_weight if member.few_points is None else np.ones(len(predictor.points))
+
+    def _relevance(self, member: Member, predictor: LatentPredictor) -> Array:
+        points = predictor.points
+        weights = self._point_weights(member, predictor)
+        centre = weights @ points / weights.sum()
+        variance = weights @ (points - centre) ** 2 / weights.sum()
+        functions = predictor.coefficients.size // len(points)
+        step = 1 if functions == 1 else -(-len(points) * functions // _MOST_SLOPES)
+        parts = predictor.squared_slopes(weights, step) * variance
+        total = parts.sum()
+        return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
+
+    def with_machines(self, machines: PairMachines) -> Ensemble:
+        """Return the same with an SVM that was trained with it."""
+        return replace(self, machines=machines)

@@ -1,0 +1,317 @@
+"""Fit an ensemble: candidates, one search each, common folds, stacking; then train the members on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from marginwise._arrays import Array, Mask
+from marginwise._runtime.processes import leave_no_processes
+from marginwise._runtime.threads import one_thread
+from marginwise.covariance import LowRankCovariance, as_blocks
+from marginwise.fitting.advice import advice
+from marginwise.fitting.calibration import calibration
+from marginwise.fitting.candidates import Candidate, CandidateList
+from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.folds import Folds
+from marginwise.fitting.judging import Jury, Searched
+from marginwise.fitting.labels import LabelModel, Scale, Trained
+from marginwise.fitting.optima import Optimum, best_only, distinct_optima
+from marginwise.fitting.rank import RankPolicy
+from marginwise.fitting.schedule import SCHEDULE
+from marginwise.fitting.searching import Searcher, WarmStart, with_restarts
+from marginwise.fitting.stacking import Vote, combined
+from marginwise.likelihoods import Slack
+from marginwise.model import Model
+from marginwise.problem import Problem
+from marginwise.search import Trace
+from marginwise.search.fit_progress import stage
+from marginwise.search.held_out import VALIDATION
+from marginwise.status import CONVERGED, Status
+from marginwise.svm import solve_low_rank
+from marginwise.svm.pairs import PairMachines
+from marginwise.tuning import SearchSettings, Tuning
+
+#: Below this many rows BLAS runs in one thread, and so it does while tuning with a limited rank: matrices are so small
+#: that threads only wait for each other.
+_FEW_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class FitConfig:
+    """How an ensemble is fitted.
+
+    Attributes
+    ----------
+    declared : CandidateList
+    slack : Slack
+        That of the SVM.
+    settings : SearchSettings
+        How searches go on.
+    validation : array of bool, shape (n,)
+        Rows that searches do not see: their error stops them.
+    svm_weights : array of shape (n,)
+        Weights of the rows in the SVM, which has no probabilities that the importance of the classes could shift.
+    policy : RankPolicy
+        The rank of covariances where rows are many.
+    all_optima : bool
+        Whether the optima of all searches predict together, and not the best alone.
+    vote : Vote or None
+        How they vote; None if their probabilities are averaged.
+    svm : bool
+        Whether the SVM is trained with the ensemble.
+    """
+
+    declared: CandidateList
+    slack: Slack
+    settings: SearchSettings
+    validation: Mask
+    svm_weights: Array
+    policy: RankPolicy
+    all_optima: bool = False
+    vote: Vote | None = None
+    svm: bool = False
+
+
+class TrainingData(NamedTuple):
+    """The rows to train on, and a sample to tune on where these are too many."""
+
+    all: Problem
+    sample: Problem | None
+
+    @property
+    def seen(self) -> Array:
+        """The inputs that are in memory."""
+        return self.all.X if self.sample is None else self.sample.X
+
+    @property
+    def tuned(self) -> Problem:
+        """The rows to tune on."""
+        return self.all if self.sample is None else self.sample
+
+
+class Choice(NamedTuple):
+    """A member to be trained: what was found, its scale, and its weight."""
+
+    candidate: Candidate
+    tuning: Tuning
+    scale: Scale
+    weight: float
+
+
+class Chosen(NamedTuple):
+    """The members to be trained, and class probabilities of the rows that folds left out, if there were folds."""
+
+    choices: list[Choice]
+    held_out: Array | None
+
+
+def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> Ensemble:
+    """Return the ensemble of a table. Ctrl-C leaves no process behind."""
+    with leave_no_processes(n_jobs), one_thread(data.all.n < _FEW_ROWS):
+        config = replace(config, settings=replace(config.settings, n_jobs=n_jobs))
+        aside = config.validation
+        rows = data.tuned
+        if aside.any():
+            outside = data.all.subset(np.flatnonzero(aside))
+            config = replace(config, settings=replace(config.settings, held_out={VALIDATION: outside}))
+            rows = data.all.subset(np.flatnonzero(~aside)) if data.sample is None else data.sample
+        chosen = _choose(rows, config)
+        held_out = None if data.sample is not None else chosen.held_out
+        if held_out is not None and aside.any():
+            # Rows that stopped the searches took part in the choice: no fold can say what they are without them.
+            everywhere = np.full((data.all.n, held_out.shape[1]), np.nan)
+            everywhere[~aside] = held_out
+            held_out = everywhere
+        return _trained(data, config, Chosen(chosen.choices, held_out))
+
+
+def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -> Ensemble:
+    """Return the ensemble of one member with these hyperparameters, as if a search had ended there."""
+    tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
+    candidate = Candidate(hyperparameters, 0.0, config.declared.labels[0])
+    alone = replace(config, all_optima=False, vote=None)
+    return _trained(data, alone, Chosen([Choice(candidate, tuning, Scale(), 1.0)], None))
+
+
+def _choose(problem: Problem, config: FitConfig) -> Chosen:
+    """Return what to train: tuned on these rows, judged on folds of them, stacked."""
+    with one_thread(not config.policy.exact):
+        # k-means does not depend on a length scale that all inputs share.
+        small = config.policy.for_tuning(problem, config.declared.kernels[0])
+        searcher = Searcher(small, config.declared.criterion, config.settings)
+        first = searcher.first(config.declared.kernels[0], config.settings)
+        folds = Folds.assign(small, config.settings.seed)
+        chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
+        if config.policy.exact:
+            return chosen
+        # Label models that share a search share what it is polished to.
+        polished: dict[Tuning, Tuning] = {}
+        for choice in chosen.choices:
+            if choice.tuning not in polished:
+                again = config.policy.for_tuning(problem, choice.tuning.hyperparameters)
+                polished[choice.tuning] = searcher.polished(again, choice.candidate.spread, choice.tuning)
+        return chosen._replace(choices=[one._replace(tuning=polished[one.tuning]) for one in chosen.choices])
+
+
+def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> Chosen:
+    """Judge the candidates on folds, and return those that stacking gives a weight."""
+    jury = Jury(searcher, folds, config.declared)
+    jury.hear(first, config.settings.n_jobs)
+    weights = jury.weights()
+    by_search: dict[Searched, float] = {}
+    for one, weight in zip(jury.judged, weights.tolist(), strict=True):
+        by_search[one.searched] = by_search.get(one.searched, 0.0) + weight
+    main = max((search for search in by_search if not search.auxiliary), key=lambda search: by_search[search])
+    optima = {
+        search: _optima(searcher, search, weight, restarted=config.all_optima and search is main)
+        for search, weight in by_search.items()
+        if weight > 0.0
+    }
+    choices = []
+    for one, weight in zip(jury.judged, weights.tolist(), strict=True):
+        for optimum in optima[one.searched] if weight > 0.0 else ():
+            scale = _scale(searcher, one.labels, optimum.tuning) if config.all_optima else one.scale
+            choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share))
+    mixed = combined(np.array([one.log_proba for one in jury.judged]), weights, config.vote)
+    return Chosen(choices, folds.by_row(np.exp(mixed)))
+
+
+def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
+    """Return what to train where a class is too rare for folds: all label models alike, with the spread that is given."""
+    declared = config.declared
+    spread = 0.0 if declared.gated or not declared.spreads else declared.spreads[0]
+    tuning = first
+    if spread > 0:
+        tuning = searcher.restarted(first.hyperparameters.as_ard(searcher.problem.X.shape[1]), spread)
+    optima = distinct_optima(tuning) if config.all_optima else best_only(tuning)
+    choices = []
+    for optimum in optima:
+        scales = [(labels, _scale(searcher, labels, optimum.tuning)) for labels in declared.labels]
+        usable = [(labels, scale) for labels, scale in scales if scale is not None]
+        for labels, scale in usable:
+            candidate = Candidate(declared.kernels[0], spread, labels)
+            choices.append(Choice(candidate, _on_all(searcher, spread, optimum), scale, optimum.share / len(usable)))
+    return Chosen(choices, None)
+
+
+def _scale(searcher: Searcher, labels: LabelModel, tuning: Tuning) -> Scale | None:
+    return labels.scale(searcher.coarse, tuning.hyperparameters, searcher.settings.prior)
+
+
+def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted: bool) -> list[Optimum]:
+    """Return where the search of a candidate ends on all rows; with ``restarted`` the optima of all its restarts."""
+    if restarted:
+        found = searched.begun or searcher.restarted(WarmStart.mean(searched.fits).model, searched.spread)
+        optima = distinct_optima(found)
+        return [Optimum(one.share, _on_all(searcher, searched.spread, one)) for one in optima]
+    begun = searched.begun
+    if begun is None:
+        return best_only(searcher.last(searched.spread, searched.fits))
+    if not searcher.are_many or weight < 0.5:
+        return best_only(begun)
+    return best_only(with_restarts(begun, searcher.last(searched.spread, searched.fits)))
+
+
+def _on_all(searcher: Searcher, spread: float, optimum: Optimum) -> Tuning:
+    """Search on from an optimum on all rows, where it was found on a part of them."""
+    if not searcher.are_many:
+        return optimum.tuning
+    after = WarmStart.after(searcher.criterion, optimum.tuning)
+    return with_restarts(optimum.tuning, searcher.last(spread, [after]))
+
+
+def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
+    """Return the ensemble of trained members, with calibration, the SVM if it is asked for, and advice."""
+    stage("training")
+    problem, policy = data.all, config.policy
+    members, trained = [], []
+    for choice in chosen.choices:
+        model = choice.scale(choice.tuning.hyperparameters.pruned())
+        done = policy.train(choice.candidate.labels, problem, data.seen, model, len(chosen.choices))
+        trained.append(done)
+        few = None if policy.exact else done.predictor
+        stored = done.stored if policy.exact else ()
+        members.append(
+            Member(choice.candidate, choice.weight, choice.tuning, model, stored, few, done.log_evidence)
+        )
+    held_out, corrected = _held_out(problem, config, chosen, trained)
+    # Sites belong to all rows; inducing inputs speak for themselves.
+    held, svm_weights = problem, config.svm_weights
+    if data.sample is not None and not policy.exact:
+        held, svm_weights = data.sample, data.sample.weights
+    ensemble = Ensemble(
+        held.X,
+        held.labels,
+        held.weights,
+        problem.classes,
+        config.slack,
+        tuple(members),
+        held_out,
+        (),
+        svm_weights,
+        corrected,
+        config.vote,
+        _trained=tuple(done.predictor for done in trained) if policy.exact else (),
+    )
+    statuses = [*(done.status for done in trained), _softmax_left_out(problem.classes)]
+    if config.svm and not policy.exact and problem.classes == 2:
+        machines, status = _low_rank_svm(problem, config, ensemble)
+        ensemble, statuses = ensemble.with_machines(machines), [*statuses, status]
+    messages = advice(
+        [member.tuning for member in members],
+        statuses,
+        config.declared.criterion,
+        config.settings.limits.max_evaluations,
+        config.all_optima,
+    )
+    return replace(ensemble, warnings=messages)
+
+
+def _held_out(problem: Problem, config: FitConfig, chosen: Chosen, trained: Sequence[Trained]) -> tuple[Array, object]:
+    """Return class probabilities of all rows without them, recalibrated where rows are many, and the calibration.
+
+    From the folds; where rows were too many to be tuned on all of them, from the leave-one-out distributions of the
+    members, whose hyperparameters a single row has hardly moved. Otherwise a member that was tuned on a row has seen
+    it, and there are none.
+    """
+    held_out = chosen.held_out
+    if held_out is None:
+        honest = not config.policy.exact or all(choice.candidate.spread == 0.0 for choice in chosen.choices)
+        if not honest:
+            return np.full((problem.n, problem.classes), np.nan), None
+        weights = np.array([choice.weight for choice in chosen.choices])
+        logs = combined(np.array([done.log_left_out for done in trained]), weights, config.vote)
+    else:
+        logs = np.log(np.maximum(held_out, np.finfo(float).tiny))
+    # Votes are not probabilities that could be calibrated.
+    if problem.classes == 2 and problem.n > SCHEDULE.calibration_rows and config.vote is None:
+        known = ~np.isnan(logs[:, 0])
+        corrected = calibration(logs[known], problem.labels[known], problem.weights[known])
+        return np.exp(corrected(logs)), corrected
+    return np.exp(logs), None
+
+
+def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> tuple[PairMachines, Status]:
+    """Return the SVM of two classes with the main member's inducing inputs, trained on all rows, of which none is kept."""
+    main, model = ensemble.main, ensemble.svm_model
+    assert main.few_points is not None
+    covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
+    solution = solve_low_rank(covariance, problem.y, model.C * config.svm_weights, config.slack)
+    points, coefficients = covariance.expansion(problem.y * solution.alpha)
+    machines = PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)
+    return machines, solution.status
+
+
+def _softmax_left_out(n_classes: int) -> Status:
+    """Return that the softmax likelihood was not tried, where classes are too many."""
+    if n_classes <= SCHEDULE.softmax_classes:
+        return CONVERGED
+    return Status(
+        False,
+        f"{n_classes} classes are predicted by least squares alone: the softmax likelihood, which suits classes that "
+        f"overlap, is tried for up to {SCHEDULE.softmax_classes}, to bound the time",
+    )

@@ -1,0 +1,193 @@
+"""Candidates judged on common folds: which of them gain, and with what weights they are stacked.
+
+The criterion itself can't tell: with many free length scales it is optimistic. So on each fold the search goes on from
+its neighbour, and predicts the rows left out. A spread of the length scales that does not gain on the first folds ends
+the list of spreads, and a label model or kernel that would have next to no weight there is dropped (successive halving).
+
+Where rows are many, the searches of the first folds serve the others as well. So many rows can tell length scales
+apart: the largest spread is tried first, and smaller ones only if it gains nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from joblib import delayed
+
+from marginwise._arrays import Array
+from marginwise._runtime.processes import job_runner, outcomes
+from marginwise._runtime.threads import one_thread
+from marginwise.criteria import Criterion
+from marginwise.fitting.candidates import Candidate, CandidateList
+from marginwise.fitting.folds import Folds
+from marginwise.fitting.labels import LabelModel, Scale
+from marginwise.fitting.schedule import SCHEDULE
+from marginwise.fitting.searching import Searcher, WarmStart, fold_search
+from marginwise.fitting.stacking import kept_weights, stacking_weights
+from marginwise.model import Model
+from marginwise.problem import Problem
+from marginwise.search.progress import counter
+from marginwise.tuning import SearchSettings, Tuning
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """A kernel and a spread, and where the searches of the folds ended.
+
+    ``begun`` is the search on all rows, or on those that searches begin on, of which ``fits`` are copies if there was
+    one.
+    """
+
+    start: Model
+    spread: float
+    fits: Sequence[WarmStart]
+    begun: Tuning | None = None
+    auxiliary: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A candidate that was judged: its search, its label model and scale, and what it says of the rows left out.
+
+    ``log_proba`` are log-probabilities of all classes in the long table of the folds.
+    """
+
+    searched: Searched
+    labels: LabelModel
+    scale: Scale
+    log_proba: Array
+
+    @property
+    def candidate(self) -> Candidate:
+        """What was judged."""
+        s = self.searched
+        return Candidate(s.start, s.spread, self.labels, s.auxiliary)
+
+
+@dataclass(eq=False)
+class Jury:
+    """Judges the candidates of one fit."""
+
+    searcher: Searcher
+    folds: Folds
+    declared: CandidateList
+    judged: list[Judged] = field(default_factory=list)
+
+    def weights(self) -> Array:
+        """Return the weights of all that were judged, 0 for those that are dropped."""
+        return kept_weights(self._stacked([one.log_proba for one in self.judged]))
+
+    def _stacked(self, columns: Sequence[Array]) -> Array:
+        table = np.column_stack([self.folds.own(column) for column in columns])
+        return stacking_weights(table, self.folds.weights[: len(table)])
+
+    def hear(self, first: Tuning, n_jobs: int | None) -> None:
+        """Judge all candidates, those of the main kernel from its first search on."""
+        declared, main = self.declared, self.declared.kernels[0]
+        passes = len(declared.spreads) + len(declared.labels) + len(declared.kernels) - 1
+        self._parallel: Any = job_runner(n_jobs)
+        with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
+            self._spreads(self._stands(main, first))
+            self._other_labels()
+            for kernel in declared.kernels[1:]:
+                tuning = self.searcher.first(kernel, self.searcher.quiet)
+                self._try(self._stands(kernel, tuning, auxiliary=True), declared.labels[0], Scale())
+
+    def _stands(self, kernel: Model, tuning: Tuning, *, auxiliary: bool = False) -> Searched:
+        """Return a search on all rows with one length scale: few hyperparameters, which folds need not find again."""
+        after = WarmStart.after(self.searcher.criterion, tuning)
+        return Searched(kernel, 0.0, [after] * len(self.folds), tuning, auxiliary)
+
+    def _spreads(self, shared: Searched) -> None:
+        """Judge one length scale, then the spreads: all that gain, or the last one where it is given."""
+        declared, first = self.declared, self.declared.labels[0]
+        last = Judged(shared, first, Scale(), self._predict(shared, first, Scale()))
+        many = self.searcher.are_many and declared.gated
+        if declared.gated or not declared.spreads:
+            self.judged.append(last)
+        for spread in declared.spreads[:: -1 if many else 1]:
+            found = self._with_spread(spread, last, many)
+            if found is not None:
+                self.judged.append(found)
+                last = found
+            if (found is not None) == many:  # up while it helps, or down until it does
+                break
+
+    def _with_spread(self, spread: float, below: Judged, many: bool) -> Judged | None:
+        """Return the candidate with a spread; None if it gains nothing."""
+        gated, first = self.declared.gated, below.labels
+        settings = self.searcher.quiet if gated else replace(self.searcher.quiet, held_out=self.searcher.settings.held_out)
+        settings = settings.with_spread(spread)
+        # Where the spread is given the folds' searches are as long as those of all rows, or they would tell too little.
+        budget = None if gated else settings.limits.max_evaluations
+        fits: list[WarmStart] = []
+        logs: Array | None = None
+        for upto in (SCHEDULE.first_folds, len(self.folds)):
+            others = range(len(fits), min(upto, len(self.folds)))
+            if many and fits:  # they take what was found
+                starts, under = [WarmStart.mean(fits)] * len(self.folds), None
+            else:
+                starts, under = list(below.searched.fits), settings
+            jobs = [(k, starts[k], under, budget, first, below.scale) for k in others]
+            results = self._jobs(jobs)
+            fits += [fit for fit, _ in results]
+            logs = np.concatenate([*([] if logs is None else [logs]), *(log for _, log in results)])
+            gains = not gated or (many and len(fits) < len(self.folds)) or self.folds.gain(logs, below.log_proba) > 0.0
+            if not gains:
+                return None
+        assert logs is not None
+        return Judged(Searched(below.searched.start, spread, fits), first, below.scale, logs)
+
+    def _other_labels(self) -> None:
+        """Judge the search that gained most, which is the last one, with the other label models."""
+        last = self.judged[-1].searched
+        for labels in self.declared.labels[1:]:
+            scale = labels.scale(self.searcher.coarse, WarmStart.mean(last.fits).model, self.searcher.settings.prior)
+            if scale is not None:
+                self._try(last, labels, scale)
+
+    def _try(self, searched: Searched, labels: LabelModel, scale: Scale) -> None:
+        """Judge a candidate on the first folds, and on all if stacking would give it a weight there."""
+        logs = self._predict(searched, labels, scale, range(min(SCHEDULE.first_folds, len(self.folds))))
+        beside = [one.log_proba[: len(logs)] for one in self.judged]
+        if self._stacked([*beside, logs])[-1] < 0.5 * SCHEDULE.least_weight:
+            return
+        rest = range(SCHEDULE.first_folds, len(self.folds))
+        if len(rest):
+            logs = np.concatenate([logs, self._predict(searched, labels, scale, rest)])
+        self.judged.append(Judged(searched, labels, scale, logs))
+
+    def _predict(self, searched: Searched, labels: LabelModel, scale: Scale, which: range | None = None) -> Array:
+        """Return what models without a search of their own say of the rows that folds leave out."""
+        numbers = range(len(self.folds)) if which is None else which
+        jobs = [(k, searched.fits[k], None, None, labels, scale) for k in numbers]
+        return np.concatenate([logs for _, logs in self._jobs(jobs)])
+
+    def _jobs(self, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
+        calls = [delayed(_judge)(*self.folds.split(k), self.searcher.criterion, *rest) for k, *rest in jobs]
+        results = list(outcomes(self._parallel, calls))
+        self._count(len(calls))
+        return results
+
+
+def _judge(
+    inside: Problem,
+    outside: Array,
+    criterion: Criterion,
+    start: WarmStart,
+    settings: SearchSettings | None,
+    evaluations: int | None,
+    labels: LabelModel,
+    scale: Scale,
+) -> tuple[WarmStart, Array]:
+    """Search on the rows that stay in, unless there are no settings, and predict the others.
+
+    On one thread, so that the digits do not depend on the number of processes beside it.
+    """
+    with one_thread():
+        if settings is not None:
+            start = fold_search(inside, criterion, settings, start, evaluations)
+        return start, labels.train(inside, scale(start.model)).predictor.log_proba(outside)

@@ -1,0 +1,90 @@
+"""Every threshold of rows, ranks, folds and evaluations that a fit keeps to, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How much work goes where. ``benchmarks/default.py`` chose the first part, ``benchmarks/scale.py`` the second.
+
+    Both used splits that no comparison contains.
+
+    Attributes
+    ----------
+    spreads : tuple of float
+        Prior standard deviations of ln l_a around a shared ln l that are tried after one shared length scale.
+    n_folds, first_folds : int
+        Folds, and how many of them a candidate has to gain on before the others are tried.
+    fold_rows : int
+        Most rows that a fold trains on.
+    fold_evaluations, many_fold_evaluations : int
+        Evaluations of a search on a fold; with few rows, and with many. More would not help: a short search stays near
+        to one length scale where nothing pulls it away.
+    least_weight : float
+        Members with a weight below this are dropped: they would cost a search and change next to nothing.
+    pseudo_counts : float
+        Rows that stacking counts as already seen, spread evenly over the candidates.
+    coarse_rows, halve_from : int
+        Most rows that searches begin on, and from how many rows on the first one begins on half of these.
+    no_gain, no_gain_moves : float, int
+        A search that others follow ends when so many moves raised the sum of log-probabilities by no more than this.
+    last_evaluations, many_last_evaluations : int
+        Evaluations of the last search on all rows; fewer where rows are many, because each costs more and the search
+        begins nearer to its end.
+    softmax_classes : int
+        Classes up to which the softmax likelihood is tried beside least squares: with more, its mode is far.
+    scale_evaluations : int
+        Evaluations of the search for the scale of the slack likelihood, from what least squares found.
+    exact_rows : int
+        Rows up to which the Gram matrix is exact.
+    tuning_rows : int
+        Most rows that are tuned on; the model is trained on all.
+    tuning_rank : int
+        Inducing inputs while tuning.
+    most_inducing, most_inducing_classes : int
+        Most inducing inputs of the last fit: of two classes, and of more.
+    pass_cost : int
+        Multiplications nm² of one pass over the rows in the last fit of two classes, for all members together.
+    feature_numbers : int
+        Features of all rows together in the last fit of more classes, 2 GiB of numbers.
+    polish_evaluations : int
+        Evaluations of the search with new inducing inputs that follows the others where the rank is limited.
+    calibration_rows : int
+        Rows from which on log-odds of two classes are recalibrated.
+    """
+
+    spreads: tuple[float, ...] = (0.3, 1.0)
+    n_folds: int = 4
+    first_folds: int = 2
+    fold_rows: int = 700
+    fold_evaluations: int = 7
+    many_fold_evaluations: int = 8
+    least_weight: float = 0.125
+    pseudo_counts: float = 4.0
+    coarse_rows: int = 600
+    halve_from: int = 300
+    no_gain: float = 0.05
+    no_gain_moves: int = 3
+    last_evaluations: int = 8
+    many_last_evaluations: int = 3
+    softmax_classes: int = 200
+    scale_evaluations: int = 8
+    exact_rows: int = 1500
+    tuning_rows: int = 5000
+    tuning_rank: int = 200
+    most_inducing: int = 1448
+    most_inducing_classes: int = 1024
+    pass_cost: int = 2**38
+    feature_numbers: int = 2**28
+    polish_evaluations: int = 25
+    calibration_rows: int = 1500
+
+    def are_many(self, n: int) -> bool:
+        """Say whether searches begin on a part of n rows."""
+        return n > self.coarse_rows
+
+
+#: What every fit keeps to.
+SCHEDULE = Schedule()

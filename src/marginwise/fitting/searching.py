@@ -1,0 +1,139 @@
+"""The searches of a fit, each warm-started from its neighbour: hyperparameters, and what was learnt of the curvature.
+
+An evaluation on few rows costs little, so searches begin on part of the rows and are refined on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from marginwise.criteria import Criterion
+from marginwise.fitting.folds import sample_of
+from marginwise.fitting.schedule import SCHEDULE
+from marginwise.model import Model
+from marginwise.problem import Problem
+from marginwise.search import QuasiNewton, Search
+from marginwise.search.quasi_newton import Pairs, pairs_of
+from marginwise.tuning import SearchSettings, Tuning, tune_problem
+
+#: With the seed they draw the rows that searches begin on, and half of these.
+_COARSE, _HALF = 4, 5
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """Where a search ended: what the next one near by begins with."""
+
+    model: Model
+    curvature: Pairs = ()
+
+    @classmethod
+    def after(cls, criterion: Criterion, tuning: Tuning) -> WarmStart:
+        """Return what a search leaves to the next; curvature only if it followed gradients that can be relied on."""
+        path = [record.point for record in tuning.trace.accepted]
+        known = criterion.smooth and all(point.gradient is not None and np.isfinite(point.score) for point in path)
+        return cls(tuning.hyperparameters, pairs_of(path) if known else ())
+
+    @classmethod
+    def mean(cls, several: Sequence[WarmStart]) -> WarmStart:
+        """Return the mean in the logarithms of where several searches ended, with the curvature of the first."""
+        logs = np.mean([one.model.to_vector() for one in several], axis=0)
+        return cls(several[0].model.with_vector(logs), several[0].curvature)
+
+
+@dataclass(frozen=True, eq=False)
+class Searcher:
+    """Searches of one criterion on one table, and on parts of it."""
+
+    problem: Problem
+    criterion: Criterion
+    settings: SearchSettings
+
+    @property
+    def are_many(self) -> bool:
+        """Whether searches begin on a part of the rows."""
+        return SCHEDULE.are_many(self.problem.n)
+
+    @property
+    def coarse(self) -> Problem:
+        """The rows that searches begin on, all if they are few."""
+        return sample_of(self.problem, SCHEDULE.coarse_rows, np.random.default_rng([self.settings.seed, _COARSE]))
+
+    @property
+    def quiet(self) -> SearchSettings:
+        """Settings of searches that the user does not see: no held-out sets, callbacks or bars."""
+        s = self.settings
+        return SearchSettings(s.search, s.prior, limits=s.limits, progress=False, seed=s.seed)
+
+    def first(self, start: Model, settings: SearchSettings) -> Tuning:
+        """Return the tuning with one length scale, on some of the rows where they are many.
+
+        Other searches follow, so that it ends when it gains nothing that examples would show. Without other wishes it
+        begins on half of the rows, where an evaluation costs a quarter or less.
+        """
+        part = self.coarse
+        search = self._rough(part, settings.search)
+        if settings.search is None and search is not None and part.n >= SCHEDULE.halve_from and settings.restarts == 0:
+            half = sample_of(part, part.n // 2, np.random.default_rng([settings.seed, _HALF]))
+            found = tune_problem(half, self.criterion, start, replace(self.quiet, search=search))
+            after = WarmStart.after(self.criterion, found)
+            start, search = after.model, with_curvature(search, after.curvature)
+        return tune_problem(part, self.criterion, start, replace(settings, search=search))
+
+    def restarted(self, start: Model, spread: float) -> Tuning:
+        """Search with so much spread and with the restarts that were asked for, on some of the rows if they are many."""
+        return tune_problem(self.coarse, self.criterion, start, self.settings.with_spread(spread))
+
+    def last(self, spread: float, folds: Sequence[WarmStart]) -> Tuning:
+        """Search on all rows from the mean of what was found on parts of them."""
+        # What one part says of many length scales is not as near as a mean of several.
+        near = self.are_many and (spread == 0 or len(folds) > 1)
+        budget = SCHEDULE.many_last_evaluations if near else SCHEDULE.last_evaluations
+        settings = self.settings.with_spread(spread).going_on(budget)
+        start = WarmStart.mean(folds)
+        search = with_curvature(settings.search, start.curvature)
+        return tune_problem(
+            self.problem, self.criterion, start.model, replace(settings, search=search, seed=0, n_jobs=1)
+        )
+
+    def polished(self, problem: Problem, spread: float, tuning: Tuning) -> Tuning:
+        """Search on with new inducing inputs, those of ``problem``: where the rank is limited an evaluation is cheap."""
+        settings = replace(self.settings.with_spread(spread).going_on(SCHEDULE.polish_evaluations), n_jobs=1)
+        return with_restarts(tuning, tune_problem(problem, self.criterion, tuning.hyperparameters, settings))
+
+    def _rough(self, problem: Problem, search: Search[Any] | None) -> Search[Any] | None:
+        """Return the search asked for; by default one that ends when it gains nothing that examples would show."""
+        if search is not None or not self.criterion.log_probability:
+            return search
+        gain = SCHEDULE.no_gain / float(problem.weights.sum())
+        return QuasiNewton(gain_tolerance=gain, moves=SCHEDULE.no_gain_moves)
+
+
+def fold_search(
+    inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart, evaluations: int | None
+) -> WarmStart:
+    """Return where a search on the rows of a fold ends; ``evaluations`` are those of the schedule if None."""
+    if evaluations is None:
+        many = SCHEDULE.are_many(inside.n)
+        evaluations = SCHEDULE.many_fold_evaluations if many else SCHEDULE.fold_evaluations
+    known = () if start.model.is_isotropic else start.curvature
+    settings = settings.going_on(evaluations)
+    settings = replace(settings, search=with_curvature(settings.search, known))
+    free = start.model.as_ard(inside.X.shape[1])
+    return WarmStart.after(criterion, tune_problem(inside, criterion, free, settings))
+
+
+def with_curvature(search: Search[Any] | None, pairs: Pairs) -> Search[Any] | None:
+    """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
+    if search is None and pairs:
+        return QuasiNewton(learnt=pairs)
+    return replace(search, learnt=pairs) if isinstance(search, QuasiNewton) else search
+
+
+def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:
+    """Return the later tuning with the searches that were asked for, if the earlier one had several."""
+    return later if len(earlier.restarts) < 2 else replace(later, restarts=earlier.restarts)

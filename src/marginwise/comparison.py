@@ -112,7 +112,7 @@ def peer_names() -> tuple[str, ...]:
 def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words: Mask) -> dict[str, Any]:
     """Return estimators by name: TunedSVC with each criterion, and these peers; ``words`` are the columns of words."""
     for name in criteria:
-        chosen_criterion(name, None, 2)
+        chosen_criterion(name, None)
     for name in peers:
         choose("peers", name, _PEERS)
     tuned = {

@@ -105,8 +105,9 @@ def _draw(model: TunedSVC, data: Any, folder: Path) -> list[str]:
 def _displays(model: TunedSVC, data: Any) -> dict[str, Any]:
     """Return all displays by name."""
     first, second = np.argsort(-model.feature_importances_)[:2].tolist()
-    part, start = model.models_[0], model.trace_[0].hyperparameters
-    line = scan_line("ep-loo", part.X, part.y, start, model.hyperparameters_, sample_weight=part.sample_weight)
+    rows, start = model.ensemble_.problem, model.trace_[0].hyperparameters
+    found = model.ensemble_.main.tuning.hyperparameters
+    line = scan_line("ls-loo", rows.X, rows.y, start, found, sample_weight=rows.weights)
     return {
         "relevances": RelevanceDisplay.from_estimator(model, feature_names=data.feature_names),
         "reliability": ReliabilityDisplay.from_estimator(model, data.X_test, data.y_test),

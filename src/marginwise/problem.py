@@ -161,7 +161,9 @@ class ClassProblem(Problem):
                 yield Problem(self.X[rows], labels, self.weights[rows], self.inducing, self.counted[rows]), rows
 
 
-def labelled_problem(X: Array, codes: Indices, weights: Array, n_classes: int, examples: Array | None = None) -> Problem:
+def labelled_problem(
+    X: Array, codes: Indices, weights: Array, n_classes: int, examples: Array | None = None
+) -> Problem:
     """Return the problem of rows with class numbers below ``n_classes``."""
     if n_classes == 2:
         return Problem(X, np.where(codes == 1, 1.0, -1.0), weights, examples=examples)

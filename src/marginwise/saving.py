@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
@@ -29,20 +29,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
 from marginwise.criteria import criterion_class, criterion_names
-from marginwise.ensemble import TunedModel, Vote
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
-from marginwise.estimators._binary import BinaryModel
-from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._encoding import Encoding
-from marginwise.estimators._many import ClassModel, OneAgainstRest
-from marginwise.estimators._pairs import PairMachines
 from marginwise.estimators._scaling import Scaling
+from marginwise.fitting.calibration import Calibration
+from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels, SoftmaxLabels
+from marginwise.fitting.stacking import Vote
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
+from marginwise.inference.prediction import GaussianPredictor
 from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear, Sum
-from marginwise.likelihoods import LIKELIHOODS
-from marginwise.many import SoftmaxLink
+from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
+from marginwise.many import ClassPredictor, SoftmaxLink
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
@@ -50,37 +51,18 @@ from marginwise.search.driver import Run
 from marginwise.search.trace import Trace
 from marginwise.status import Status
 from marginwise.svm import Solution
+from marginwise.svm.pairs import PairMachines
 from marginwise.tables import Column, Schema
 from marginwise.tuning import Tuning
 
-#: Raised when files of before need a change to be read; :func:`load_model` then makes it, by ``_CHANGES``.
-FORMAT = 2
+#: Of the files that are written and read; raised when what they hold changes.
+FORMAT = 1
 
 #: A model unpacks to at most so many bytes, or so many times the bytes of its file.
 _MOST_BYTES, _MOST_TIMES = 2**28, 50
 
 _VERSION = version("marginwise")
 _FIRST_LINE = re.compile(rb"marginwise-model ([1-9][0-9]{0,3}) ([0-9a-f]{64})\n")
-
-
-class _Change(NamedTuple):
-    """What a format has renamed: types, and attributes of all types whose names begin in some way."""
-
-    types: dict[str, str]
-    attributes: dict[str, dict[str, str]]
-
-
-#: For each format, by which names what an earlier file holds is called in it.
-_CHANGES: dict[int, _Change] = {
-    2: _Change(
-        types={
-            "marginwise.slack.Slack": "marginwise.likelihoods.slack.Slack",
-            "marginwise.estimators._binary.Member": "marginwise.ensemble.TunedModel",
-            "marginwise.inference.collect.Precision": "marginwise.inference.sampling.collect.Precision",
-        },
-        attributes={"marginwise.criteria.": {"slack": "likelihood"}},
-    ),
-}
 
 
 def _name(kind: type) -> str:
@@ -92,7 +74,9 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    *(BinaryModel, ClassModel, OneAgainstRest, SoftmaxLink),
+    *(Candidate, Ensemble, Member),
+    *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
+    *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     Calibration,
     *(Column, Encoding, Schema),
     Hyperparameters,
@@ -104,7 +88,6 @@ _PARTS: tuple[type, ...] = (
     Solution,
     Status,
     Trace,
-    TunedModel,
     Tuning,
     Vote,
     *(Model, RBF, Blend, Constant, Laplacian, Linear, Sum),
@@ -208,13 +191,12 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     skops = _skops()
     source = Path(path)
     try:
-        written, archive = _checked(source)
+        archive = _checked(source)
     except OSError as error:
         wanted = f"a file that save_model wrote ({error.strerror or error})"
         raise InvalidInputError("path", str(path), wanted) from None
     try:
         _check_size(archive)
-        archive = _renewed(archive, written)
         own, foreign = _types(skops, archive)
     except Exception as error:  # whatever is wrong with the archive
         raise ModelFileError(f"{path} does not hold a model: {error}") from error
@@ -269,8 +251,8 @@ def _own_parts(thing: Any, seen: set[int] | None = None) -> Iterator[Any]:
             yield from _own_parts(part, seen)
 
 
-def _checked(path: Path) -> tuple[int, bytes]:
-    """Return the format of a file and the archive in it, if the file is what it was when it was written."""
+def _checked(path: Path) -> bytes:
+    """Return the archive in a file, if the file is what it was when it was written."""
     content = path.read_bytes()
     found = _FIRST_LINE.match(content)
     if found is None:
@@ -283,42 +265,7 @@ def _checked(path: Path) -> tuple[int, bytes]:
     rest = content[found.end() :]
     if hashlib.sha256(rest).hexdigest().encode() != found[2]:
         raise ModelFileError(f"{path} was damaged or changed since it was saved; take another copy, or save it again")
-    return int(found[1]), rest.partition(b"\n")[2]
-
-
-def _renewed(archive: bytes, written: int) -> bytes:
-    """Return an archive of an earlier format as this one would have written it."""
-    changes = [_CHANGES[number] for number in range(written + 1, FORMAT + 1)]
-    if not changes:
-        return archive
-    renewed = io.BytesIO()
-    with ZipFile(io.BytesIO(archive)) as old, ZipFile(renewed, "w") as new:
-        for entry in old.namelist():
-            content = old.read(entry)
-            if entry == "schema.json":
-                schema = json.loads(content)
-                for change in changes:
-                    schema = _renamed(schema, change)
-                content = json.dumps(schema).encode()
-            new.writestr(entry, content)
-    return renewed.getvalue()
-
-
-def _renamed(node: Any, change: _Change) -> Any:
-    """Return a node of a skops schema, and all nodes in it, with the names of a later format."""
-    if isinstance(node, list):
-        return [_renamed(one, change) for one in node]
-    if not isinstance(node, dict):
-        return node
-    node = {key: _renamed(value, change) for key, value in node.items()}
-    kind = f"{node.get('__module__')}.{node.get('__class__')}"
-    for beginning, attributes in change.attributes.items():
-        if kind.startswith(beginning):
-            state = node["content"]["content"]
-            node["content"]["content"] = {attributes.get(key, key): value for key, value in state.items()}
-    if kind in change.types:
-        node["__module__"], _, node["__class__"] = change.types[kind].rpartition(".")
-    return node
+    return rest.partition(b"\n")[2]
 
 
 def _types(skops: Any, archive: bytes) -> tuple[set[str], list[str]]:

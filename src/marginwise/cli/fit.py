@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     from marginwise.estimators._parameters import chosen_criterion
 
     remarks = check_table(table)
-    chosen_criterion(arguments.criterion, arguments.slack, 2)  # says which there are
+    chosen_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
         arguments.freedom,
         criterion=arguments.criterion,

@@ -14,8 +14,6 @@ from marginwise.cli.influence import influences
 from marginwise.cli.text import aligned, bar, numbered, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
-from marginwise.estimators._parameters import chosen_criterion
-from marginwise.many import EP
 
 #: Inputs, and classes, shown on a terminal; the report has all.
 _TOP = 10
@@ -180,11 +178,9 @@ def summarise(
     labels, counts = np.unique(table.y, return_counts=True)
     words = [str(label) for label in labels.tolist()]
     relevances = dict(zip(table.feature_names, model.feature_importances_.tolist(), strict=True))
-    members = [
-        _member(member, separates)
-        for part, separates in zip(model.models_, _separations(words, len(model.models_)), strict=True)
-        for member in sorted(part.members, key=lambda member: -member.weight)
-    ]
+    separates = f"{words[1]} against {words[0]}" if len(words) == 2 else f"all {len(words)}"
+    ordered = sorted(model.ensemble_.members, key=lambda member: -member.weight)
+    members = [_member(member, separates) for member in ordered]
     held_out = HeldOutRows.of(model, table.X, table.y)
     return FitSummary(
         table=name,
@@ -192,8 +188,8 @@ def summarise(
         rows=len(table.y),
         inputs=table.X.shape[1],
         classes=dict(zip(words, counts.tolist(), strict=True)),
-        criterion=chosen_criterion(model.criterion, model.slack, len(words))[0].name,
-        slack=model.models_[0].slack.name,
+        criterion=model.ensemble_.criterion,
+        slack=model.ensemble_.slack.name,
         seed=seed,
         loo_error=model.loo_error_,
         loo_log_loss=model.loo_log_loss_,
@@ -209,19 +205,10 @@ def summarise(
     )
 
 
-def _separations(labels: Sequence[str], n_models: int) -> list[str]:
-    """Return what each model separates: two classes, all of them, or in older files each from the rest."""
-    if len(labels) == 2:
-        return [f"{labels[1]} against {labels[0]}"]
-    if n_models == 1:
-        return [f"all {len(labels)}"]
-    return [f"{label} against the rest" for label in labels]
-
-
 def _member(member: Any, separates: str) -> Member:
     found, tuning = member.hyperparameters, member.tuning
     return Member(
-        separates=separates if member.method == EP else f"{separates} by {member.method}",
+        separates=f"{separates} by {member.labels}",
         weight=member.weight,
         freedom=member.spread,
         hyperparameters=dict(zip(found.names, found.values.tolist(), strict=True)),

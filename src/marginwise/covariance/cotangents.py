@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import blas
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
+from marginwise.covariance.triangles import mirrored
 
 
 def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, variance_bar: Array) -> Array:
@@ -15,17 +17,23 @@ def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, var
     b and μ̄ may have columns: several means of one covariance.
     """
     n = len(tau)
-    b, mean_bar = b.reshape(n, -1), mean_bar.reshape(n, -1)
-    u = mean_bar - tau[:, None] * (sigma @ mean_bar)
-    scaled = sigma * variance_bar  # Σ diag(σ̄²)
-    G = scaled @ sigma
-    G *= np.outer(tau, tau)
-    cross = tau[:, None] * scaled
-    cross += 0.5 * (u @ -b.T)
+    b, mean_bar = np.asfortranarray(b.reshape(n, -1)), mean_bar.reshape(n, -1)
+    u = np.asfortranarray(mean_bar - tau[:, None] * (sigma @ mean_bar))
+    # TΣ diag(σ̄²) ΣT by symmetric updates of half the cost of a product, one for each sign; then sym[(Pμ̄)bᵀ].
+    G = np.zeros((n, n), order="F")
+    for sign in (1.0, -1.0):
+        rows = np.flatnonzero(sign * variance_bar > 0.0)
+        if len(rows):
+            part = sigma[rows] * np.sqrt(np.abs(variance_bar[rows]))[:, None]
+            part *= tau
+            G = blas.dsyrk(sign, part.T, beta=1.0, c=G, lower=1, overwrite_c=1)
+    G = blas.dsyr2k(0.5, u, b, beta=1.0, c=G, lower=1, overwrite_c=1)
+    cross = sigma * variance_bar
+    cross *= tau[:, None]
     G -= cross
     G -= cross.T
     G[np.diag_indices_from(G)] += variance_bar
-    return G
+    return mirrored(G)
 
 
 @compiled_vector

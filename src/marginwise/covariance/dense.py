@@ -200,7 +200,7 @@ class DenseGaussian(SiteGaussian):
         self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
     ) -> Array:
         b = self.dual_mean if nu is None else self.coefficients(nu)
-        sigma = self.full_covariance()
+        sigma = self.full_covariance().T  # symmetric, with its rows together in memory
         return self.prior.contract(marginals_cotangent(sigma, self.tau, b, mean_bar, variance_bar))
 
 

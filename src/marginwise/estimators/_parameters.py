@@ -48,7 +48,9 @@ def check_parameters(estimator: Any) -> None:
     if fraction is not None and not (_is(fraction, Real) and 0 < fraction < 1):
         raise InvalidInputError("validation_fraction", fraction, "a number between 0 and 1, or None")
     for name, value, unit in (("rank", estimator.rank, "inducing inputs"), ("subset", estimator.subset, "rows")):
-        if not (value is None or (_is(value, Integral) and int(value) >= 1) or (isinstance(value, str) and value == AUTO)):
+        if not (
+            value is None or (_is(value, Integral) and int(value) >= 1) or (isinstance(value, str) and value == AUTO)
+        ):
             raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")

@@ -14,7 +14,6 @@ from marginwise._arrays import Array
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._encoding import Encoding, averaged
-from marginwise.svm.pairs import PairMachines, train_pairs
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
@@ -24,6 +23,7 @@ from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import FAR, Problem, require_near
 from marginwise.svm import solve_problem
+from marginwise.svm.pairs import PairMachines, train_pairs
 
 #: Rows predicted at a time.
 _BLOCK = 2048

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise.covariance import as_blocks
@@ -222,8 +222,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         if self.class_weight is None and self._learnt_nothing:
             remarks.append(
                 "the columns as they are do not help to predict y: on rows that were left out the log-loss, "
-                f"{self.loo_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always predicting the "
-                "shares of the classes"
+                f"{self.loo_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always predicting "
+                "the shares of the classes"
             )
         return remarks
 
@@ -256,7 +256,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
                 self.ensemble_.svm  # noqa: B018  # is trained here
             self._describe(table.codes, table.weights)
 
-    def _config(self, table: ClassificationTable, inputs: Any, aside: Array, seed: int) -> FitConfig:
+    def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int) -> FitConfig:
         """Return how the ensemble is fitted."""
         criterion, slack = chosen_criterion(self.criterion, self.slack)
         prior = Prior() if self.prior is None else self.prior
@@ -336,6 +336,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         base = -np.log(np.bincount(codes, shares, len(self.classes_)))[codes]
         self.loo_log_loss_, self._base_log_loss = float(shares @ loss), float(shares @ base)
         self.loo_error_ = min(1.0, float(shares @ (log_proba.argmax(axis=1) != codes)))  # rounding may add up to more
+        if self.ensemble_.vote is not None:
+            return  # shares of votes are not probabilities
         gain = base - loss
         error = np.sqrt(shares**2 @ (gain - shares @ gain) ** 2)
         self._learnt_nothing = bool(shares @ gain <= error)
@@ -366,9 +368,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """Return the logarithms of the class probabilities: from them small ones keep their digits."""
         if self.predictor == "svm":
             C = self.ensemble_.svm_model.C
-            return self._rows(
-                lambda model, rows: model.svm.log_proba(rows, C, model.slack), averaged_log_proba, cells
-            )
+            return self._rows(lambda model, rows: model.svm.log_proba(rows, C, model.slack), averaged_log_proba, cells)
         return self._weighted(self._rows(lambda model, rows: model.log_proba(rows), averaged_log_proba, cells))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -381,7 +381,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             return self.classes_[self._each(X, self._log_proba).argmax(axis=1)]
         with hold_interrupts():
             cells = self._cells(X)
-            codes = self._rows(lambda model, rows: model.best(rows), agreed, cells)[:, 0].astype(np.intp)
+            codes = self._rows(lambda model, rows: model.best(rows).astype(float), agreed, cells)[:, 0].astype(np.intp)
             left = np.flatnonzero(codes < 0)
             if len(left):
                 codes[left] = self._log_proba(cells[left]).argmax(axis=1)

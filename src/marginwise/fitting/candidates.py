@@ -97,21 +97,29 @@ def candidates(
     exact : bool
         Whether the Gram matrix is exact: where it is of low rank, so many rows tell terms of a kernel apart.
     """
+    chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
     two = n_classes == 2
-    squares = isinstance(criterion, LeastSquaresLeaveOneOut) or (criterion is None and not (svm and two))
-    labels: tuple[LabelModel, ...]
-    if squares:
-        criterion = LeastSquaresLeaveOneOut()
-        labels = (LeastSquaresLabels(), SoftmaxLabels(), *([SlackLabels(slack, rescaled=True)] if two else []))
+    labels: tuple[LabelModel, ...] = (LeastSquaresLabels(), SoftmaxLabels())
+    if two and isinstance(chosen, LeastSquaresLeaveOneOut):
+        labels = (*labels, SlackLabels(slack, rescaled=True))
     elif two:
-        criterion = EPLeaveOneOut(slack) if criterion is None else criterion
         labels = (SlackLabels(slack),)
-    else:
-        assert criterion is not None
-        criterion, labels = OverPairs(criterion), (LeastSquaresLabels(), SoftmaxLabels())
     simpler = start.simpler() if exact and ard == "auto" and two else None
     kernels = (start,) if simpler is None else (start, prior.mean_of(simpler, n_inputs))
     spreads = SCHEDULE.spreads if isinstance(ard, str) else tuple(s for s in (float(ard),) if s > 0)
     if start.kernel.n_columns(n_inputs) < 2 or not start.groups:
         spreads = ()  # there are no two length scales that could differ
-    return CandidateList(criterion, kernels, spreads, labels, gated=isinstance(ard, str))
+    return CandidateList(chosen, kernels, spreads, labels, gated=isinstance(ard, str))
+
+
+def searched_criterion(criterion: Criterion | None, slack: Slack, n_classes: int, *, svm: bool) -> Criterion:
+    """Return what searches maximise.
+
+    By default that is the leave-one-out probability by least squares, which sees all classes at once, or that by
+    expectation propagation for the SVM of two classes. Any other criterion is summed over the pairs of more classes.
+    """
+    if isinstance(criterion, LeastSquaresLeaveOneOut) or (criterion is None and not (svm and n_classes == 2)):
+        return LeastSquaresLeaveOneOut()
+    if criterion is None:
+        return EPLeaveOneOut(slack)
+    return criterion if n_classes == 2 else OverPairs(criterion)

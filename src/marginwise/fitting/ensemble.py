@@ -89,6 +89,8 @@ class Ensemble:
     n_classes : int
     slack : Slack
         That of the SVM.
+    criterion : str
+        The name of what searches maximised.
     members : tuple of Member
     held_out : array of shape (n, n_classes)
         Class probabilities of each training row from models without it, NaN if there are none.
@@ -109,6 +111,7 @@ class Ensemble:
     sample_weight: Array
     n_classes: int
     slack: Slack
+    criterion: str
     members: tuple[Member, ...]
     held_out: Array
     warnings: tuple[str, ...]
@@ -133,7 +136,7 @@ class Ensemble:
 
     @property
     def main(self) -> Member:
-        """The member that stands for all: that of the largest weight, of those with the main kernel if there are any."""
+        """The member that stands for all: that of the largest weight, among those with the main kernel if any."""
         return max(self.members, key=lambda member: (not member.candidate.auxiliary, member.weight))
 
     @property
@@ -142,10 +145,14 @@ class Ensemble:
         return np.array([member.weight for member in self.members])
 
     @cached_property
+    def latent_functions(self) -> tuple[LatentPredictor, ...]:
+        """The latent functions of each member, given the data."""
+        return self._trained or tuple(map(self._restored, self.members))
+
+    @cached_property
     def predictors(self) -> tuple[LatentPredictor, ...]:
-        """The latent functions of each member, as far as predictions need them."""
-        made = self._trained or tuple(map(self._restored, self.members))
-        return tuple(map(reduced, made))
+        """The same, with variances from few columns where these are enough: a first prediction pays for that."""
+        return tuple(map(reduced, self.latent_functions))
 
     def _restored(self, member: Member) -> LatentPredictor:
         if member.few_points is not None:
@@ -228,7 +235,7 @@ class Ensemble:
         function. A length scale alone tells less: it is long for an input with a strong but straight effect, and the
         same for all inputs where one serves all.
         """
-        return np.array([self._relevance(*pair) for pair in zip(self.members, self.predictors, strict=True)])
+        return np.array([self._relevance(*pair) for pair in zip(self.members, self.latent_functions, strict=True)])
 
     @cached_property
     def term_shares(self) -> dict[str, float]:
@@ -236,7 +243,7 @@ class Ensemble:
 
         Members whose kernel leaves no choice are left out, unless there are no others.
         """
-        pairs = list(zip(self.members, self.predictors, strict=True))
+        pairs = list(zip(self.members, self.latent_functions, strict=True))
         telling = [pair for pair in pairs if not pair[0].candidate.auxiliary] or pairs
         total = sum(member.weight for member, _ in telling)
         shares: dict[str, float] = {}
@@ -253,8 +260,7 @@ class Ensemble:
         weights = self._point_weights(member, predictor)
         centre = weights @ points / weights.sum()
         variance = weights @ (points - centre) ** 2 / weights.sum()
-        functions = predictor.coefficients.size // len(points)
-        step = 1 if functions == 1 else -(-len(points) * functions // _MOST_SLOPES)
+        step = -(-len(points) * predictor.n_functions // _MOST_SLOPES) if predictor.n_functions > 1 else 1
         parts = predictor.squared_slopes(weights, step) * variance
         total = parts.sum()
         return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))

@@ -13,7 +13,7 @@ from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
 from marginwise.covariance import LowRankCovariance, as_blocks
 from marginwise.fitting.advice import advice
-from marginwise.fitting.calibration import calibration
+from marginwise.fitting.calibration import Calibration, calibration
 from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.folds import Folds
@@ -181,7 +181,7 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
 
 
 def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
-    """Return what to train where a class is too rare for folds: all label models alike, with the spread that is given."""
+    """Return what to train where a class is too rare for folds: all label models, with the spread that is given."""
     declared = config.declared
     spread = 0.0 if declared.gated or not declared.spreads else declared.spreads[0]
     tuning = first
@@ -235,9 +235,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         trained.append(done)
         few = None if policy.exact else done.predictor
         stored = done.stored if policy.exact else ()
-        members.append(
-            Member(choice.candidate, choice.weight, choice.tuning, model, stored, few, done.log_evidence)
-        )
+        members.append(Member(choice.candidate, choice.weight, choice.tuning, model, stored, few, done.log_evidence))
     held_out, corrected = _held_out(problem, config, chosen, trained)
     # Sites belong to all rows; inducing inputs speak for themselves.
     held, svm_weights = problem, config.svm_weights
@@ -249,6 +247,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         held.weights,
         problem.classes,
         config.slack,
+        config.declared.criterion.name,
         tuple(members),
         held_out,
         (),
@@ -271,7 +270,9 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     return replace(ensemble, warnings=messages)
 
 
-def _held_out(problem: Problem, config: FitConfig, chosen: Chosen, trained: Sequence[Trained]) -> tuple[Array, object]:
+def _held_out(
+    problem: Problem, config: FitConfig, chosen: Chosen, trained: Sequence[Trained]
+) -> tuple[Array, Calibration | None]:
     """Return class probabilities of all rows without them, recalibrated where rows are many, and the calibration.
 
     From the folds; where rows were too many to be tuned on all of them, from the leave-one-out distributions of the
@@ -296,7 +297,7 @@ def _held_out(problem: Problem, config: FitConfig, chosen: Chosen, trained: Sequ
 
 
 def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> tuple[PairMachines, Status]:
-    """Return the SVM of two classes with the main member's inducing inputs, trained on all rows, of which none is kept."""
+    """Return the SVM of two classes with the main member's inducing inputs, trained on all rows; none is kept."""
     main, model = ensemble.main, ensemble.svm_model
     assert main.few_points is not None
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)

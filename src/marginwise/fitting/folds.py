@@ -64,7 +64,7 @@ class Folds:
         return part, self.problem.X[self.rows[k]]
 
     def own(self, log_proba: Array) -> Array:
-        """Return the log-probabilities of the labels from those of all classes, for the first rows of the long table."""
+        """Return the log-probabilities of the labels from those of all classes, for first rows of the long table."""
         return log_proba[np.arange(len(log_proba)), self.labels[: len(log_proba)]]
 
     def gain(self, log_proba: Array, before: Array) -> float:

@@ -2,7 +2,7 @@
 
 The criterion itself can't tell: with many free length scales it is optimistic. So on each fold the search goes on from
 its neighbour, and predicts the rows left out. A spread of the length scales that does not gain on the first folds ends
-the list of spreads, and a label model or kernel that would have next to no weight there is dropped (successive halving).
+the list of spreads, and a label model or kernel that would have no weight there is dropped (successive halving).
 
 Where rows are many, the searches of the first folds serve the others as well. So many rows can tell length scales
 apart: the largest spread is tried first, and smaller ones only if it gains nothing.
@@ -119,7 +119,9 @@ class Jury:
     def _with_spread(self, spread: float, below: Judged, many: bool) -> Judged | None:
         """Return the candidate with a spread; None if it gains nothing."""
         gated, first = self.declared.gated, below.labels
-        settings = self.searcher.quiet if gated else replace(self.searcher.quiet, held_out=self.searcher.settings.held_out)
+        settings = (
+            self.searcher.quiet if gated else replace(self.searcher.quiet, held_out=self.searcher.settings.held_out)
+        )
         settings = settings.with_spread(spread)
         # Where the spread is given the folds' searches are as long as those of all rows, or they would tell too little.
         budget = None if gated else settings.limits.max_evaluations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -23,7 +23,14 @@ from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.ep.run import TOLERANCE
 from marginwise.inference.prediction import GaussianPosterior, LatentPredictor
 from marginwise.likelihoods import Slack
-from marginwise.many import ClassPosterior, SoftmaxLink, best_softmax_C, class_posterior_from, least_squares, softmax_map
+from marginwise.many import (
+    ClassPosterior,
+    SoftmaxLink,
+    best_softmax_C,
+    class_posterior_from,
+    least_squares,
+    softmax_map,
+)
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -84,7 +91,7 @@ class LabelModel(ABC):
     name: ClassVar[str]
 
     def scale(self, problem: Problem, model: Model, prior: Prior | None) -> Scale | None:
-        """Return the scale that suits these labels where a search by other labels found the model; None: there is none."""
+        """Return the scale of a model that a search by other labels found; None if there is none."""
         return Scale()
 
     @abstractmethod
@@ -199,17 +206,17 @@ def _slack_scale(problem: Problem, model: Model, slack: Slack, prior: Prior | No
     Least squares have found the shape of K; these two say how sure the slack likelihood is of it. ∂/∂ln s is the sum of
     the derivatives in the kernel's amplitudes.
     """
-    larger = model.kernel.scaled(np.e)
-    if larger is None:
+    doubled = model.kernel.scaled(2.0)
+    if doubled is None:
         return None
-    amplitudes = np.log(larger.values / model.kernel.values)
+    amplitudes = np.log2(doubled.values / model.kernel.values)  # 1 for an amplitude, 0 for all else
     criterion, n, d = EPLeaveOneOut(slack, tolerance=TOLERANCE), float(problem.weights.sum()), problem.X.shape[1]
-    problem, state = problem.distinct, None
-    best, chosen, used = -np.inf, Scale(), 0
+    problem = problem.distinct
+    state: Any = None
+    best, chosen = -np.inf, Scale()
 
     def loss(logs: Array) -> tuple[float, Array]:
-        nonlocal state, best, chosen, used
-        used += 1
+        nonlocal state, best, chosen
         scale = Scale(float(np.exp(logs[0])), float(np.exp(logs[1])))
         scaled = scale(model)
         found = attempt(criterion, problem, scaled, state)

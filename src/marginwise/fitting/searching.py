@@ -85,7 +85,7 @@ class Searcher:
         return tune_problem(part, self.criterion, start, replace(settings, search=search))
 
     def restarted(self, start: Model, spread: float) -> Tuning:
-        """Search with so much spread and with the restarts that were asked for, on some of the rows if they are many."""
+        """Search with this spread and the restarts that were asked for, on some of the rows if they are many."""
         return tune_problem(self.coarse, self.criterion, start, self.settings.with_spread(spread))
 
     def last(self, spread: float, folds: Sequence[WarmStart]) -> Tuning:
@@ -101,7 +101,7 @@ class Searcher:
         )
 
     def polished(self, problem: Problem, spread: float, tuning: Tuning) -> Tuning:
-        """Search on with new inducing inputs, those of ``problem``: where the rank is limited an evaluation is cheap."""
+        """Search on with new inducing inputs, those of ``problem``: at a low rank an evaluation is cheap."""
         settings = replace(self.settings.with_spread(spread).going_on(SCHEDULE.polish_evaluations), n_jobs=1)
         return with_restarts(tuning, tune_problem(problem, self.criterion, tuning.hyperparameters, settings))
 

@@ -44,7 +44,7 @@ class Vote:
 
 
 def combined(log_proba: Array, weights: Array, vote: Vote | None) -> Array:
-    """Return the members' log-probabilities, shape (n_members, n, n_classes), as one: their mean, or shares of votes."""
+    """Return the members' log-probabilities, shape (n_members, n, n_classes), as one: their mean, or votes."""
     if vote is not None:
         return vote.log_shares(log_proba, weights)
     if len(log_proba) == 1:

@@ -91,6 +91,12 @@ class LatentPredictor:
         """The slope of the log-odds in the latent value where both are 0: latent values of all models in one unit."""
         raise NotImplementedError
 
+    @property
+    def n_functions(self) -> int:
+        """The number of latent functions; of two classes with one each, one is minus the other."""
+        n = self.coefficients.size // len(self.points)
+        return 1 if n == 2 else n
+
     def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """Return moments of the latent values in that unit: for two classes those of the second, or of all of more."""
         unit = self.log_odds_unit
@@ -101,7 +107,7 @@ class LatentPredictor:
 
         Those of several latent means are added; ``step`` takes every so many points only.
         """
-        Z, b = self.points, self.coefficients.reshape(len(self.points), -1)
+        Z, b = self.points, self.coefficients.reshape(len(self.points), -1)[:, : self.n_functions]
         total = np.zeros(Z.shape[1])
         weights = weights[::step]
         done = 0
@@ -135,7 +141,7 @@ class LatentPredictor:
 
     def _latent_of(self, term: Kernel) -> Array:
         """Return the part of a term in the latent means at the points, columns, a block at a time."""
-        b = self.coefficients.reshape(len(self.points), -1)
+        b = self.coefficients.reshape(len(self.points), -1)[:, : self.n_functions]
         return np.concatenate([term.cross(rows, self.points) @ b for rows in self._in_blocks(self.points)])
 
 

@@ -67,7 +67,7 @@ class PairMachines:
         return parts[:, first, second] + parts[:, second, first]
 
     def log_proba(self, X: Array, C: float, slack: Slack) -> Array:
-        """Return logarithms of class probabilities: those of the pairs from eq. (lh), normalised over two labels, coupled."""
+        """Return logarithms of class probabilities: the pairs' from eq. (lh), normalised over two labels, coupled."""
         latent = self.latent(X)
         log_odds = C * (slack.loss(-latent) - slack.loss(latent))
         if self.n_classes == 2:

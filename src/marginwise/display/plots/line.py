@@ -12,6 +12,7 @@ from marginwise.criteria import Criterion
 from marginwise.display.plots._axes import axes_for
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._parameters import chosen_criterion
+from marginwise.fitting.candidates import searched_criterion
 from marginwise.search import LineScan
 from marginwise.search.line import scan
 
@@ -72,15 +73,19 @@ class LineDisplay:
             raise InvalidInputError(
                 "restarts", restarts, f"two of 0 … {len(runs) - 1}, the searches there were (raise TunedSVC's restarts)"
             )
-        model = estimator.models_[0]
         start, end = (runs[k].hyperparameters for k in restarts)
         chosen = estimator.criterion if criteria is None else criteria
         several = [chosen] if isinstance(chosen, (str, Criterion)) else list(chosen)
+        problem = estimator.ensemble_.problem
         objects = [
-            chosen_criterion(one, None if isinstance(one, Criterion) else estimator.slack, len(estimator.classes_))[0]
+            searched_criterion(
+                *chosen_criterion(one, None if isinstance(one, Criterion) else estimator.slack),
+                problem.classes,
+                svm=estimator.predictor == "svm",
+            )
             for one in several
         ]
-        return cls(scan(objects, model.problem, start, end, n_points)).plot(ax)
+        return cls(scan(objects, problem, start, end, n_points)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> LineDisplay:
         """Draw each criterion relative to its better end, its sign turned if smaller is better."""

@@ -66,8 +66,8 @@ class RelevanceDisplay:
         The models are those of its stack, with their weights.
         """
         check_is_fitted(estimator)
-        values = estimator._encoding.by_column(np.vstack([model.relevances for model in estimator.models_]))
-        weights = np.concatenate([model.weights for model in estimator.models_]) / len(estimator.models_)
+        values = estimator._encoding.by_column(estimator.ensemble_.relevances)
+        weights = estimator.ensemble_.weights
         if feature_names is None:
             numbered = [f"x{a}" for a in range(1, estimator.n_features_in_ + 1)]
             feature_names = list(getattr(estimator, "feature_names_in_", numbered))

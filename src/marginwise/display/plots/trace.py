@@ -11,7 +11,6 @@ from marginwise._arrays import Indices
 from marginwise.display.plots._axes import column_of_axes
 from marginwise.display.style import MUTED, SERIES
 from marginwise.errors import InvalidInputError
-from marginwise.estimators._parameters import chosen_criterion
 from marginwise.search import Trace
 
 if TYPE_CHECKING:
@@ -74,8 +73,7 @@ class TraceDisplay:
         """Draw a search of a fitted TunedSVC: the one that found its hyperparameters, or ``restarts_[restart]``."""
         check_is_fitted(estimator)
         trace = estimator.trace_ if restart is None else estimator.restarts_[restart].trace
-        chosen, _ = chosen_criterion(estimator.criterion, estimator.slack, len(estimator.classes_))
-        return cls(trace, chosen.name).plot(ax)
+        return cls(trace, estimator.ensemble_.criterion).plot(ax)
 
     def plot(self, ax: Any = None) -> TraceDisplay:
         """Draw it on new axes, in the place of one, or on as many axes as there are panels."""

@@ -69,7 +69,7 @@ def fit_link(
         return part.value - 0.5 * float((logs - centre) @ (logs - centre)), part
 
     # The share of rows like no other could explain all at first; it is moved when the others are where they belong.
-    logs = _climbed(objective, begin, centre, np.array([True, True, False]), 1e-2)
+    logs = _climbed(objective, begin, centre, np.array([True, True, False]), 1e-3)
     logs = _climbed(objective, logs, centre, np.ones(3, dtype=bool), _TOLERANCE)
     value, part = objective(logs)
     return LinkFit(SoftmaxLink(*np.exp(logs).tolist()), value, part.mean_bar, part.variance_bar)
@@ -82,30 +82,30 @@ def _climbed(
     lower, upper = np.transpose(_BOUNDS)
     value, part = objective(logs)
     for _ in range(_MAX_STEPS):
-        step = _newton_step(logs, part, centre, moving)
-        if np.abs(step).max() < tolerance:
-            break
+        step, gain = _newton_step(logs, part, centre, moving)
+        if gain < tolerance * (1.0 + abs(value)):  # below rounding soon: a last step is taken on trust
+            return np.clip(logs + step, lower, upper)
         for _ in range(_MAX_CUTS):
             trial = np.clip(logs + step, lower, upper)
             reached, there = objective(trial)
             if reached >= value:
                 break
             step *= 0.25
-        else:  # as high as rounding allows
-            break
+        else:
+            return logs
         logs, part, value = trial, there, reached
     return logs
 
 
-#: Newton's method ends when no logarithm would move by more than this: the criterion's derivatives rely on it.
-_TOLERANCE = 1e-9
+#: Relative gain of a step at which Newton's method has arrived: the criterion's derivatives rely on the optimum.
+_TOLERANCE = 1e-11
 
 #: Steps of Newton's method, and times that one of them is made a quarter as long; the longest change of a logarithm.
 _MAX_STEPS, _MAX_CUTS, _LONGEST = 50, 12, 2.0
 
 
-def _newton_step(logs: Array, part: _Terms, centre: Array, moving: Mask) -> Array:
-    """Return where Newton's method goes next, without what bounds hold back."""
+def _newton_step(logs: Array, part: _Terms, centre: Array, moving: Mask) -> tuple[Array, float]:
+    """Return where Newton's method goes next, without what bounds hold back, and what it gains by that."""
     lower, upper = np.transpose(_BOUNDS)
     slope = part.by_logs - (logs - centre)
     free = moving & ~(((logs <= lower) & (slope < 0.0)) | ((logs >= upper) & (slope > 0.0)))
@@ -115,7 +115,8 @@ def _newton_step(logs: Array, part: _Terms, centre: Array, moving: Mask) -> Arra
         # Where the function is not concave the curvature's size is what tells how far a step may go.
         size = np.maximum(np.abs(values), 1e-3)
         step[free] = vectors @ ((vectors.T @ slope[free]) / size)
-    return step * min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))
+    step *= min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))
+    return step, 0.5 * float(slope @ step)
 
 
 class _Terms(NamedTuple):

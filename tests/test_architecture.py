@@ -26,6 +26,7 @@ LAYERS = [
     "draw",
     "examples",
     "problem",
+    "screening",
     "svm",
     "inference",
     "many",

@@ -26,7 +26,6 @@ LAYERS = [
     "draw",
     "examples",
     "problem",
-    "screening",
     "svm",
     "inference",
     "many",

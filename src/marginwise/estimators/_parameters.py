@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -90,8 +89,8 @@ def chosen_subset(subset: str | int | None, n: int) -> int | None:
     return None if size is None or size >= n else int(size)
 
 
-def as_template(kernel: Any, columns: Sequence[int] | None = None) -> Model:
-    """Return the form of the models to tune, with one length scale; ``columns`` are those of the inputs."""
+def as_template(kernel: Any) -> Model:
+    """Return the form of the models to tune, with one length scale."""
     if isinstance(kernel, str):
         template = _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
     elif not isinstance(kernel, Kernel):
@@ -100,7 +99,7 @@ def as_template(kernel: Any, columns: Sequence[int] | None = None) -> Model:
         raise InvalidInputError("kernel", kernel, "one length scale for all inputs: how they differ is tuned")
     else:
         template = Model(1.0, kernel)
-    return template if columns is None else Model(1.0, template.kernel.tied(columns))
+    return template
 
 
 def _is(value: object, kind: type) -> bool:

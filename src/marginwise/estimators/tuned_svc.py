@@ -268,12 +268,12 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             limits=Limits(self.max_evaluations, keep=False),
             progress=self.progress,
         )
-        n_inputs = inputs.shape[1]
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
         declared = candidates(
-            prior.mean_of(as_template(self.kernel, self._encoding.columns), n_inputs),
-            n_inputs,
+            as_template(self.kernel),
+            inputs.shape,
             len(table.classes),
+            columns=self._encoding.columns,
             ard=self.freedom,
             criterion=criterion,
             slack=slack,
@@ -315,7 +315,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         if isinstance(self.kernel, str):
             named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
-        self.length_scales_ = self.kernel_.lengths(ensemble.X.shape[1])[self._encoding.firsts]
+        self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
         relevance = self._encoding.by_column(ensemble.weights @ ensemble.relevances)
         self.feature_importances_ = relevance / relevance.sum()
         self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}

@@ -10,6 +10,7 @@ from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.pairs import OverPairs
 from marginwise.fitting.labels import LabelModel, LeastSquaresLabels, SlackLabels, SoftmaxLabels
 from marginwise.fitting.schedule import SCHEDULE
+from marginwise.fitting.screening import selection_names
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.priors import Prior
@@ -29,12 +30,15 @@ class Candidate:
         From latent functions to class probabilities.
     auxiliary : bool
         Whether it has a simpler kernel than the others, whose terms tell nothing of the shape of the latent function.
+    screen : str
+        Which inputs it sees, by a name of :meth:`Screening.selections`; all if it is empty.
     """
 
     start: Model
     spread: float
     labels: LabelModel
     auxiliary: bool = False
+    screen: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class CandidateList:
     ----------
     criterion : Criterion
         What every search maximises.
+    form : Model
+        That of the main kernel, for any inputs.
     kernels : tuple of Model
         Forms of the kernel, with one length scale; the first is the main one.
     spreads : tuple of float
@@ -56,20 +62,28 @@ class CandidateList:
         The first judges all kernels and spreads.
     gated : bool
         Whether a spread has to gain on the first folds; otherwise the last one is taken as given.
+    screens : tuple of str
+        Selections of inputs that are tried with one length scale, each screened anew on every fold.
+    columns : tuple of int or None
+        The column that each input belongs to, if not to its own.
     """
 
     criterion: Criterion
+    form: Model
     kernels: tuple[Model, ...]
     spreads: tuple[float, ...]
     labels: tuple[LabelModel, ...]
     gated: bool = True
+    screens: tuple[str, ...] = ()
+    columns: tuple[int, ...] | None = None
 
 
 def candidates(
-    start: Model,
-    n_inputs: int,
+    form: Model,
+    shape: tuple[int, int],
     n_classes: int,
     *,
+    columns: tuple[int, ...] | None,
     ard: str | float,
     criterion: Criterion | None,
     slack: Slack,
@@ -81,9 +95,13 @@ def candidates(
 
     Parameters
     ----------
-    start : Model
+    form : Model
         The main form of the kernel, with one length scale.
-    n_inputs, n_classes : int
+    shape : (int, int)
+        Rows and inputs.
+    n_classes : int
+    columns : tuple of int or None
+        The column that each input belongs to, if not to its own.
     ard : "auto" or float
         The spreads to try, or the one that is given.
     criterion : Criterion or None
@@ -104,12 +122,22 @@ def candidates(
         labels = (*labels, SlackLabels(slack, rescaled=True))
     elif two:
         labels = (SlackLabels(slack),)
+    n, n_inputs = shape
+    start = start_of(form, columns, n_inputs, prior)
     simpler = start.simpler() if exact and ard == "auto" and two else None
     kernels = (start,) if simpler is None else (start, prior.mean_of(simpler, n_inputs))
     spreads = SCHEDULE.spreads if isinstance(ard, str) else tuple(s for s in (float(ard),) if s > 0)
     if start.kernel.n_columns(n_inputs) < 2 or not start.groups:
         spreads = ()  # there are no two length scales that could differ
-    return CandidateList(chosen, kernels, spreads, labels, gated=isinstance(ard, str))
+    several = start.kernel.n_columns(n_inputs) > SCHEDULE.screened_share * n
+    screens = selection_names() if exact and ard == "auto" and several and start.groups else ()
+    return CandidateList(chosen, form, kernels, spreads, labels, isinstance(ard, str), screens, columns)
+
+
+def start_of(form: Model, columns: tuple[int, ...] | None, n_inputs: int, prior: Prior) -> Model:
+    """Return where searches of a form begin: at the prior's mean, with inputs of one column tied together."""
+    tied = form if columns is None else Model(1.0, form.kernel.tied(columns))
+    return prior.mean_of(tied, n_inputs)
 
 
 def searched_criterion(criterion: Criterion | None, slack: Slack, n_classes: int, *, svm: bool) -> Criterion:

@@ -14,6 +14,7 @@ from marginwise._summary import summary
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.labels import SlackLabels
+from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote, combined
 from marginwise.inference.prediction import LatentPredictor
 from marginwise.inference.reduction import reduced
@@ -53,6 +54,8 @@ class Member:
         The predictor itself, where it has inducing inputs.
     log_evidence : float
         ln Q(Y|X) by expectation propagation, NaN for other label models.
+    selection : Selection or None
+        The inputs that it sees, None for all.
     """
 
     candidate: Candidate
@@ -62,6 +65,7 @@ class Member:
     stored: tuple[Array, ...] = ()
     few_points: LatentPredictor | None = None
     log_evidence: float = np.nan
+    selection: Selection | None = None
 
     def __repr__(self) -> str:
         return summary(self, "weight", "spread", "labels", "hyperparameters", "log_evidence")
@@ -75,6 +79,19 @@ class Member:
     def labels(self) -> str:
         """The name of its label model."""
         return self.candidate.labels.name
+
+    def inputs(self, X: Array) -> Array:
+        """Return what it sees of rows."""
+        return X if self.selection is None else self.selection(X)
+
+    def length_scales(self, n_inputs: int) -> Array:
+        """Return the length scale of each input; infinite for those that it does not see."""
+        if self.selection is None:
+            return self.hyperparameters.kernel.lengths(n_inputs)
+        whole = np.full(n_inputs, np.inf)
+        own = self.hyperparameters.kernel.lengths(len(self.selection.inputs))
+        whole[self.selection.inputs] = own / self.selection.scales
+        return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +174,8 @@ class Ensemble:
     def _restored(self, member: Member) -> LatentPredictor:
         if member.few_points is not None:
             return member.few_points
-        return member.candidate.labels.restored(self.problem, member.hyperparameters, member.stored)
+        seen = replace(self.problem, X=member.inputs(self.X))
+        return member.candidate.labels.restored(seen, member.hyperparameters, member.stored)
 
     @property
     def n_points(self) -> int:
@@ -167,7 +185,7 @@ class Ensemble:
 
     def log_proba(self, X: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, n_classes)."""
-        logs = [one.log_proba_of(*one.moments_of(X, cross)) for one, cross in self._crosses(X)]
+        logs = [one.log_proba_of(*one.moments_of(rows, cross)) for one, rows, cross in self._crosses(X)]
         mixed = combined(np.array(logs), self.weights, self.vote)
         return mixed if self.calibration is None else self.calibration(mixed)
 
@@ -179,7 +197,7 @@ class Ensemble:
         agreed = np.full(len(X), -1)
         if self.calibration is not None:
             return agreed
-        for number, (one, cross) in enumerate(self._crosses(X)):
+        for number, (one, _, cross) in enumerate(self._crosses(X)):
             scores = one.scores_of(cross @ one.coefficients)
             top = np.partition(scores, -2, axis=1)[:, -2:]
             clear = top[:, 1] - top[:, 0] > _TIE * np.maximum(1.0, np.abs(scores).max(axis=1))
@@ -187,15 +205,16 @@ class Ensemble:
             agreed = np.where(clear & ((number == 0) | (agreed == best)), best, -1)
         return agreed
 
-    def _crosses(self, X: Array) -> Iterator[tuple[LatentPredictor, Array]]:
-        """Yield each member's latent functions and K(x, z): one matrix for members with the same kernel, one by one."""
+    def _crosses(self, X: Array) -> Iterator[tuple[LatentPredictor, Array, Array]]:
+        """Yield each member's latent functions, what it sees of X, and K(x, z), made once for the same kernel."""
         before: LatentPredictor | None = None
-        cross = np.empty(0)
-        for one in self.predictors:
-            if before is None or one.kernel != before.kernel or one.points.shape != before.points.shape:
-                cross = one.kernel.cross(X, one.points)
+        rows, cross = X, np.empty(0)
+        for member, one in zip(self.members, self.predictors, strict=True):
+            if before is None or one.kernel != before.kernel or not _same(one.points, before.points):
+                rows = member.inputs(X)
+                cross = one.kernel.cross(rows, one.points)
             before = one
-            yield one, cross
+            yield one, rows, cross
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent functions under the mixture of the members.
@@ -203,7 +222,7 @@ class Ensemble:
         In units of log-odds (:attr:`LatentPredictor.log_odds_unit`), so that those of different label models can be
         added; one column for two classes, that of the second, or one for each of more.
         """
-        moments = [one.latent_in_log_odds(*one.moments_of(X, cross)) for one, cross in self._crosses(X)]
+        moments = [one.latent_in_log_odds(*one.moments_of(rows, cross)) for one, rows, cross in self._crosses(X)]
         means, variances = np.array([m for m, _ in moments]), np.array([v for _, v in moments])
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
@@ -262,9 +281,16 @@ class Ensemble:
         variance = weights @ (points - centre) ** 2 / weights.sum()
         step = -(-len(points) * predictor.n_functions // _MOST_SLOPES) if predictor.n_functions > 1 else 1
         parts = predictor.squared_slopes(weights, step) * variance
+        if member.selection is not None:
+            own, parts = parts, np.zeros(self.X.shape[1])
+            parts[member.selection.inputs] = own
         total = parts.sum()
         return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
 
     def with_machines(self, machines: PairMachines) -> Ensemble:
         """Return the same with an SVM that was trained with it."""
         return replace(self, machines=machines)
+
+
+def _same(points: Array, others: Array) -> bool:
+    return points is others or (points.shape == others.shape and np.array_equal(points, others))

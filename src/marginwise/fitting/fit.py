@@ -22,7 +22,8 @@ from marginwise.fitting.labels import LabelModel, Scale, Trained
 from marginwise.fitting.optima import Optimum, best_only, distinct_optima
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher, WarmStart, with_restarts
+from marginwise.fitting.screening import Selection
+from marginwise.fitting.searching import Searcher, WarmStart, screened_search, selected, selections_of, with_restarts
 from marginwise.fitting.stacking import Vote, combined
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
@@ -100,6 +101,7 @@ class Choice(NamedTuple):
     tuning: Tuning
     scale: Scale
     weight: float
+    selection: Selection | None = None
 
 
 class Chosen(NamedTuple):
@@ -165,17 +167,23 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     by_search: dict[Searched, float] = {}
     for one, weight in zip(jury.judged, weights.tolist(), strict=True):
         by_search[one.searched] = by_search.get(one.searched, 0.0) + weight
-    main = max((search for search in by_search if not search.auxiliary), key=lambda search: by_search[search])
+    full = [search for search in by_search if not (search.auxiliary or search.screen)]
+    main = max(full, key=lambda search: by_search[search])
+    kept = [search for search, weight in by_search.items() if weight > 0.0]
+    screened = any(search.screen for search in kept)
+    selections = selections_of(searcher.problem, config.declared) if screened else {}
     optima = {
-        search: _optima(searcher, search, weight, restarted=config.all_optima and search is main)
-        for search, weight in by_search.items()
-        if weight > 0.0
+        search: best_only(_screened(searcher, config, selections[search.screen]))
+        if search.screen
+        else _optima(searcher, search, by_search[search], restarted=config.all_optima and search is main)
+        for search in kept
     }
     choices = []
     for one, weight in zip(jury.judged, weights.tolist(), strict=True):
         for optimum in optima[one.searched] if weight > 0.0 else ():
             scale = _scale(searcher, one.labels, optimum.tuning) if config.all_optima else one.scale
-            choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share))
+            selection = selections.get(one.searched.screen)
+            choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, selection))
     mixed = combined(np.array([one.log_proba for one in jury.judged]), weights, config.vote)
     return Chosen(choices, folds.by_row(np.exp(mixed)))
 
@@ -196,6 +204,10 @@ def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
             candidate = Candidate(declared.kernels[0], spread, labels)
             choices.append(Choice(candidate, _on_all(searcher, spread, optimum), scale, optimum.share / len(usable)))
     return Chosen(choices, None)
+
+
+def _screened(searcher: Searcher, config: FitConfig, selection: Selection) -> Tuning:
+    return screened_search(searcher.problem, searcher.criterion, searcher.quiet, config.declared, selection)
 
 
 def _scale(searcher: Searcher, labels: LabelModel, tuning: Tuning) -> Scale | None:
@@ -231,11 +243,16 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     members, trained = [], []
     for choice in chosen.choices:
         model = choice.scale(choice.tuning.hyperparameters.pruned())
-        done = policy.train(choice.candidate.labels, problem, data.seen, model, len(chosen.choices))
+        rows = problem if choice.selection is None else selected(problem, choice.selection)
+        done = policy.train(choice.candidate.labels, rows, data.seen, model, len(chosen.choices))
         trained.append(done)
         few = None if policy.exact else done.predictor
         stored = done.stored if policy.exact else ()
-        members.append(Member(choice.candidate, choice.weight, choice.tuning, model, stored, few, done.log_evidence))
+        members.append(
+            Member(
+                choice.candidate, choice.weight, choice.tuning, model, stored, few, done.log_evidence, choice.selection
+            )
+        )
     held_out, corrected = _held_out(problem, config, chosen, trained)
     # Sites belong to all rows; inducing inputs speak for themselves.
     held, svm_weights = problem, config.svm_weights

@@ -25,7 +25,14 @@ from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.folds import Folds
 from marginwise.fitting.labels import LabelModel, Scale
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher, WarmStart, fold_search
+from marginwise.fitting.searching import (
+    Searcher,
+    WarmStart,
+    fold_search,
+    screened_search,
+    selected,
+    selections_of,
+)
 from marginwise.fitting.stacking import kept_weights, stacking_weights
 from marginwise.model import Model
 from marginwise.problem import Problem
@@ -46,6 +53,7 @@ class Searched:
     fits: Sequence[WarmStart]
     begun: Tuning | None = None
     auxiliary: bool = False
+    screen: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +72,7 @@ class Judged:
     def candidate(self) -> Candidate:
         """What was judged."""
         s = self.searched
-        return Candidate(s.start, s.spread, self.labels, s.auxiliary)
+        return Candidate(s.start, s.spread, self.labels, s.auxiliary, s.screen)
 
 
 @dataclass(eq=False)
@@ -78,11 +86,10 @@ class Jury:
 
     def weights(self) -> Array:
         """Return the weights of all that were judged, 0 for those that are dropped."""
-        return kept_weights(self._stacked([one.log_proba for one in self.judged]))
+        return kept_weights(self._table([one.log_proba for one in self.judged]), self.folds.weights)
 
-    def _stacked(self, columns: Sequence[Array]) -> Array:
-        table = np.column_stack([self.folds.own(column) for column in columns])
-        return stacking_weights(table, self.folds.weights[: len(table)])
+    def _table(self, columns: Sequence[Array]) -> Array:
+        return np.column_stack([self.folds.own(column) for column in columns])
 
     def hear(self, first: Tuning, n_jobs: int | None) -> None:
         """Judge all candidates, those of the main kernel from its first search on."""
@@ -95,6 +102,7 @@ class Jury:
             for kernel in declared.kernels[1:]:
                 tuning = self.searcher.first(kernel, self.searcher.quiet)
                 self._try(self._stands(kernel, tuning, auxiliary=True), declared.labels[0], Scale())
+            self._screened()
 
     def _stands(self, kernel: Model, tuning: Tuning, *, auxiliary: bool = False) -> Searched:
         """Return a search on all rows with one length scale: few hyperparameters, which folds need not find again."""
@@ -155,12 +163,30 @@ class Jury:
         """Judge a candidate on the first folds, and on all if stacking would give it a weight there."""
         logs = self._predict(searched, labels, scale, range(min(SCHEDULE.first_folds, len(self.folds))))
         beside = [one.log_proba[: len(logs)] for one in self.judged]
-        if self._stacked([*beside, logs])[-1] < 0.5 * SCHEDULE.least_weight:
+        weights = stacking_weights(self._table([*beside, logs]), self.folds.weights[: len(logs)])
+        if weights[-1] < 0.5 * SCHEDULE.least_weight:
             return
         rest = range(SCHEDULE.first_folds, len(self.folds))
         if len(rest):
             logs = np.concatenate([logs, self._predict(searched, labels, scale, rest)])
         self.judged.append(Judged(searched, labels, scale, logs))
+
+    def _screened(self) -> None:
+        """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
+        declared = self.declared
+        if not declared.screens:
+            return
+        start, settings = declared.kernels[0], self.searcher.quiet
+        calls = [
+            delayed(_judge_screens)(*self.folds.split(k), self.searcher.criterion, settings, declared)
+            for k in range(len(self.folds))
+        ]
+        folds = list(outcomes(self._parallel, calls))
+        self._count(len(calls))
+        for screen in declared.screens:
+            if all(screen in fold for fold in folds):
+                logs = np.concatenate([fold[screen] for fold in folds])
+                self.judged.append(Judged(Searched(start, 0.0, (), screen=screen), declared.labels[0], Scale(), logs))
 
     def _predict(self, searched: Searched, labels: LabelModel, scale: Scale, which: range | None = None) -> Array:
         """Return what models without a search of their own say of the rows that folds leave out."""
@@ -173,6 +199,20 @@ class Jury:
         results = list(outcomes(self._parallel, calls))
         self._count(len(calls))
         return results
+
+
+def _judge_screens(
+    inside: Problem, outside: Array, criterion: Criterion, settings: SearchSettings, declared: CandidateList
+) -> dict[str, Array]:
+    """Screen the inputs on the rows that stay in, search from the prior's mean, and predict the others."""
+    with one_thread():
+        found = {}
+        for screen, selection in selections_of(inside, declared).items():
+            if len(selection.inputs):
+                tuning = screened_search(inside, criterion, settings, declared, selection)
+                trained = declared.labels[0].train(selected(inside, selection), tuning.hyperparameters)
+                found[screen] = trained.predictor.log_proba(selection(outside))
+        return found
 
 
 def _judge(

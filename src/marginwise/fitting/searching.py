@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from marginwise.criteria import Criterion
+from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
 from marginwise.fitting.schedule import SCHEDULE
+from marginwise.fitting.screening import Screening, Selection
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search import QuasiNewton, Search
@@ -125,6 +127,31 @@ def fold_search(
     settings = replace(settings, search=with_curvature(settings.search, known))
     free = start.model.as_ard(inside.X.shape[1])
     return WarmStart.after(criterion, tune_problem(inside, criterion, free, settings))
+
+
+def selections_of(problem: Problem, declared: CandidateList) -> dict[str, Selection]:
+    """Return the declared selections of inputs, screened on these rows; on some of them if they are very many."""
+    few = sample_of(problem, SCHEDULE.coarse_rows, np.random.default_rng(0))
+    found = Screening.of(few.X, few.labels, few.weights, declared.columns).selections()
+    return {screen: found[screen] for screen in declared.screens}
+
+
+def selected(problem: Problem, selection: Selection) -> Problem:
+    """Return the problem with these inputs alone."""
+    return replace(problem, X=selection(problem.X))
+
+
+def screened_search(
+    problem: Problem, criterion: Criterion, settings: SearchSettings, declared: CandidateList, selection: Selection
+) -> Tuning:
+    """Search with one length scale for the selected inputs, from the prior's mean: labels have chosen these already."""
+    own = None
+    if declared.columns is not None:
+        own = tuple(np.unique(np.asarray(declared.columns)[selection.inputs], return_inverse=True)[1].tolist())
+    assert settings.prior is not None
+    start = start_of(declared.form, own, len(selection.inputs), settings.prior)
+    short = replace(settings.going_on(SCHEDULE.screened_evaluations), n_jobs=1, seed=0)
+    return tune_problem(selected(problem, selection), criterion, start, short)
 
 
 def with_curvature(search: Search[Any] | None, pairs: Pairs) -> Search[Any] | None:

@@ -69,7 +69,17 @@ def stacking_weights(log_probability: Array, row_weights: Array, *, n_iterations
     return weights
 
 
-def kept_weights(weights: Array) -> Array:
-    """Return the weights without those that are too small to pay, with sum 1."""
-    kept = np.where(weights < SCHEDULE.least_weight, 0.0, weights)
-    return kept / kept.sum()
+def kept_weights(log_probability: Array, row_weights: Array) -> Array:
+    """Return stacking weights of which none is too small to pay; those of candidates that are dropped are 0.
+
+    The smallest is dropped and the others are found again, one by one: of several candidates that are alike each has a
+    small weight, and all of them at once would be lost.
+    """
+    kept = np.arange(log_probability.shape[1])
+    weights = stacking_weights(log_probability, row_weights)
+    while weights.min() < SCHEDULE.least_weight and len(kept) > 1:
+        kept = np.delete(kept, weights.argmin())
+        weights = stacking_weights(log_probability[:, kept], row_weights)
+    whole = np.zeros(log_probability.shape[1])
+    whole[kept] = weights
+    return whole

@@ -48,6 +48,11 @@ _BLOCK = 1024
 _STEP, _MOST_STEPS, _EXPLAINED = 0.1, 300, 1e-3
 
 
+def selection_names() -> tuple[str, ...]:
+    """Return the names of :meth:`Screening.selections`."""
+    return (*(f"{size} ranked" for size in SIZES), f"{BOOSTED} smooth", f"{BOOSTED} monotone")
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """Some inputs, each multiplied by a scale: what a kernel gets in the place of all of them.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm, rankdata
 
-from marginwise.screening import BOOSTED, SIZES, Screening, Selection
+from marginwise.fitting.screening import BOOSTED, SIZES, Screening, Selection
 
 N, D = 100, 300
 

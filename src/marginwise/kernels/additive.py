@@ -74,27 +74,31 @@ class AdditiveLaplacian(ColumnSum):
         scales = np.asarray(values[2:], dtype=float)
         return type(self)(float(values[0]), float(values[1]), scales, self.columns)  # type: ignore[arg-type]
 
+    def column_weights(self, n_inputs: int) -> Array:
+        """Return (k2/D) r_c: the prior variance of the function of each column."""
+        return self._weights(self.k2, n_inputs)
+
     def cross(self, A: Array, B: Array) -> Array:
-        return self._distances(A, B).weighted_sum(self._weights(self.k2, A.shape[1]))
+        return self._distances(A, B).weighted_sum(self.column_weights(A.shape[1]))
 
     def diagonal(self, X: Array) -> Array:
-        return np.full(len(X), self._weights(self.k2, X.shape[1]).sum())
+        return np.full(len(X), self.column_weights(X.shape[1]).sum())
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With e_c the exponential of column c, w_c = (k2/D) r_c and q_c = w_c Σ_ij G_ij e_c the derivative is Σq for
         log k2, Σ_c w_c Σ_ij G_ij e_c Σ_{a∈c} |a_ia - b_ja|/λ2 for log λ2 and 2(mean q - q_c) for log m_c.
         """
-        w = self._weights(self.k2, A.shape[1])
+        w = self.column_weights(A.shape[1])
         S, T = self._distances(A, B).contracted(G)
         return np.concatenate([[w @ S, w @ T], self._by_scale(w * S)])
 
     def contract_diagonal(self, g: Array, X: Array) -> Array:
-        q = self._weights(self.k2, X.shape[1]) * g.sum()
+        q = self.column_weights(X.shape[1]) * g.sum()
         return np.concatenate([[q.sum(), 0.0], self._by_scale(q)])
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
         """Return Σ_j c_j w_c e_c(x, z_j) sign(z_ja - x_a)/λ2 for a ∈ c; where x_a = z_ja, the mean of both sides."""
-        weights = self._weights(self.k2, X.shape[1]) / self.lam2
+        weights = self.column_weights(X.shape[1]) / self.lam2
         return self._distances(X, points).slopes(weights, coefficients)
 
     def lengths(self, n_inputs: int) -> Array:

@@ -28,7 +28,7 @@ from zoo import blobs
 
 PERIODIC = Periodic(1.5, 4.0, (1.2, 2.0))
 SUM = RBF(1.2, (1.0, 2.0)) + Laplacian(0.5, (2.0, 3.0)) + Linear(0.4, (0.7, 1.3)) + Constant(0.2)
-BLEND = Blend(1.2, 0.2, 0.4, 0.5, 2.5, (1.0, 2.0))
+BLEND = Blend(1.2, 0.2, 0.4, 0.5, 2.5, (1.0, 2.0), k2=0.6, lam2=1.5)
 KERNELS = {
     "periodic": PERIODIC,
     "one for all inputs": SUM.with_values(np.array([1.2, 0.5, 0.4, 0.2, 1.5, 2.5, 1.0])),

@@ -41,7 +41,7 @@ from marginwise.fitting.stacking import Vote
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
 from marginwise.inference.prediction import GaussianPredictor
-from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear, Sum
+from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Sum
 from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
 from marginwise.many import ClassPredictor, SoftmaxLink
 from marginwise.model import Model
@@ -90,7 +90,7 @@ _PARTS: tuple[type, ...] = (
     Trace,
     Tuning,
     Vote,
-    *(Model, RBF, Blend, Constant, Laplacian, Linear, Sum),
+    *(Model, RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Sum),
 )
 
 

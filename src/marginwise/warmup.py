@@ -15,6 +15,7 @@ from marginwise.estimators import TunedSVC
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
 from marginwise.inference.ep.sequential import sweep_sites
+from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_likelihood
 
 #: The likelihoods whose moments are integrals that are not known in closed form, and one that is no slack's.
@@ -29,7 +30,14 @@ def warm_up() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so little is done that nothing converges
         few: dict[str, Any] = {"max_evaluations": 3, "random_state": 0}
-        for model in (TunedSVC(**few), TunedSVC(0, predictor="svm", **few), TunedSVC(0, rank=10, subset=30, **few)):
+        options: list[dict[str, Any]] = [
+            {},
+            {"freedom": 0, "predictor": "svm"},
+            {"freedom": 0, "rank": 10, "subset": 30},
+            {"freedom": 0, "kernel": Blend(k2=1.0)},
+        ]
+        for own in options:
+            model = TunedSVC(**own, **few)
             model.fit(X, y).predict_proba(X)
         for slack in SLACKS:
             _use_slack(X, y, slack)

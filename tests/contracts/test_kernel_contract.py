@@ -9,7 +9,7 @@ import pytest
 
 from differences import differences
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import RBF, Blend, Constant, Kernel, Laplacian, Linear, Precomputed
+from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Kernel, Laplacian, Linear, Precomputed
 from peak_memory import peak_memory
 from periodic import Periodic
 
@@ -25,6 +25,8 @@ SINGLE = {
     "laplacian": Laplacian(0.8, 2.0),
     "laplacian per input": Laplacian(0.8, SCALES),
     "linear": Linear(0.6),
+    "additive": AdditiveLaplacian(0.6, 2.0),
+    "additive per input": AdditiveLaplacian(0.6, 2.0, SCALES),
     "constant": Constant(0.3),
     "periodic": Periodic(1.3, 2.5, 1.1),
     "periodic per input": Periodic(1.3, 2.5, SCALES),
@@ -38,6 +40,7 @@ SUMS = {
     "laplacian + linear + rbf": Laplacian(0.8, 2.0) + Linear(0.6) + RBF(1.7, 1.2),
     "rbf + laplacian + linear + constant": RBF(1.7, 1.2) + Laplacian(0.8, 2.0) + Linear(0.6) + Constant(0.3),
     "the same per input": RBF(1.7, SCALES) + Laplacian(0.8, SCALES[::-1]) + Linear(0.6) + Constant(0.3),
+    "rbf + additive": RBF(1.7, SCALES) + AdditiveLaplacian(0.6, 2.0, SCALES[::-1]),
     "periodic + rbf + constant": Periodic(1.3, 2.5, SCALES) + RBF(1.7, SCALES) + Constant(0.3),
 }
 #: Kernels of three inputs; that of a given matrix has the numbers of its rows in the place of inputs.
@@ -45,6 +48,9 @@ BLENDS = {
     "blend": Blend(1.2, 0.2, 0.4, 0.5, 2.5, 1.5),
     "blend per input": Blend(1.2, 0.2, 0.4, 0.5, 2.5, (0.5, 1.0, 2.0)),
     "blend without steps": Blend(1.2, 0.2, 0.4, 0.0, 2.5, (0.5, 1.0, 2.0)),
+    "blend with additive steps": Blend(1.2, 0.2, 0.4, 0.5, 2.5, (0.5, 1.0, 2.0), k2=0.7, lam2=1.5),
+    "the same, one length scale": Blend(1.2, 0.2, 0.4, 0.5, 2.5, 1.5, k2=0.7, lam2=1.5),
+    "additive steps without curves": Blend(0.0, 0.2, 0.4, 0.0, 1.0, (0.5, 1.0, 2.0), k2=0.7, lam2=1.5),
 }
 #: Three inputs of two columns.
 TIES = (1, 0, 1)
@@ -53,7 +59,8 @@ TIED = {
     "laplacian tied": Laplacian(0.8, (0.7, 1.5)).tied(TIES),
     "linear tied": Linear(0.6, (0.7, 1.5)).tied(TIES),
     "one length scale tied": (RBF(1.7, 1.2) + Linear(0.6) + Constant(0.3)).tied(TIES),
-    "blend tied": Blend(1.2, 0.2, 0.4, 0.5, 2.5, (0.5, 2.0)).tied(TIES),
+    "additive tied": AdditiveLaplacian(0.6, 2.0, (0.7, 1.5)).tied(TIES),
+    "blend tied": Blend(1.2, 0.2, 0.4, 0.5, 2.5, (0.5, 2.0), k2=0.7, lam2=1.5).tied(TIES),
 }
 KERNELS = SINGLE | SUMS | BLENDS | TIED
 EVERY = KERNELS | {"precomputed": Precomputed(MATRIX)}

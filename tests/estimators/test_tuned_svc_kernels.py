@@ -10,7 +10,7 @@ import pytest
 
 from marginwise import Prior, TunedSVC, load_model, save_model
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear
+from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear
 from marginwise.plots import TermSharesDisplay
 from periodic import Periodic
 
@@ -86,7 +86,15 @@ def test_rbf_is_the_papers_kernel() -> None:
 
 
 @pytest.mark.parametrize(
-    "kernel", [Periodic(), RBF() + Laplacian() + Linear() + Constant(), Linear() + Constant(), Blend().without("k1")]
+    "kernel",
+    [
+        Periodic(),
+        RBF() + Laplacian() + Linear() + Constant(),
+        Linear() + Constant(),
+        AdditiveLaplacian() + Constant(),
+        Blend().without("k1"),
+        Blend(k2=1.0),
+    ],
 )
 def test_takes_any_kernel(kernel) -> None:
     X, y = drawn("straight", N, 2)

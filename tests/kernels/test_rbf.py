@@ -55,6 +55,7 @@ def test_gram_is_the_formula(n: int, isotropic: bool, rng: np.random.Generator) 
     K = h.kernel.gram(X)
     np.testing.assert_allclose(K, written_out(X, X, h), rtol=1e-14)
     np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_array_equal(K, h.kernel.cross(X, X.copy()))  # half of it copied, or all computed
     np.testing.assert_array_equal(K.diagonal(), h.kernel.diagonal(X))
     assert (h.kernel.diagonal(X) == h.k0 + h.koff).all()
 

@@ -131,7 +131,12 @@ class FitSummary:
     @property
     def shape(self) -> str:
         """What the decision looks like, in a sentence."""
-        words = {"straight": "a straight line", "smooth": "smooth curves", "stepwise": "steps along single inputs"}
+        words = {
+            "straight": "a straight line",
+            "smooth": "smooth curves",
+            "stepwise": "steps along single inputs",
+            "additive": "a function of each input on its own",
+        }
         shares = [(words.get(shape, shape), share) for shape, share in ranked(self.term_shares) if share >= 0.005]
         if not shares:
             return "the decision is the same everywhere"

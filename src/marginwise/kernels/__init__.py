@@ -1,5 +1,6 @@
 """Kernels: covariance functions with their hyperparameters, and sums of them."""
 
+from marginwise.kernels.additive import AdditiveLaplacian
 from marginwise.kernels.base import Hyperparameter, Kernel, Normal
 from marginwise.kernels.blend import Blend
 from marginwise.kernels.constant import Constant
@@ -11,6 +12,7 @@ from marginwise.kernels.sum import Sum
 
 __all__ = [
     "RBF",
+    "AdditiveLaplacian",
     "Blend",
     "Constant",
     "Hyperparameter",

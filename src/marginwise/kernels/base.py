@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -203,7 +203,7 @@ class Kernel(ABC):
     def peel(self, G: Array, K: Array, A: Array, B: Array) -> tuple[Array, Array]:
         """Return the contraction of this term of the sum ``K``, and the sum without it."""
         own = self.cross(A, B)
-        return self.contract(G, own, A, B), K - own
+        return self.contract(G, own, A, B), np.subtract(K, own, out=own)
 
     def __add__(self, other: Kernel) -> Sum:
         from marginwise.kernels.sum import Sum
@@ -297,6 +297,16 @@ class OfColumns(Kernel):
         return replace(self, columns=tuple(columns))  # type: ignore[type-var]
 
 
+AnyKernel = TypeVar("AnyKernel", bound=Kernel)
+
+
+def from_checked(kind: type[AnyKernel], **fields: Any) -> AnyKernel:
+    """Return a kernel with these fields, all of them, without another check: a search makes hundreds of kernels."""
+    kernel = object.__new__(kind)
+    kernel.__dict__.update(fields)
+    return kernel
+
+
 def positive(name: str, value: object) -> float:
     """Return a positive finite number, or say that this is none."""
     try:
@@ -312,7 +322,7 @@ def positive(name: str, value: object) -> float:
 
 def positives(name: str, values: object) -> tuple[float, ...]:
     """Return one or several positive finite numbers, or say which is none."""
-    if _all_positive(values):  # thousands of numbers are not looked at one by one
+    if all_positive(values):  # thousands of numbers are not looked at one by one
         return tuple(values.tolist())  # type: ignore[attr-defined]
     entries = np.atleast_1d(np.asarray(values, dtype=object))
     if entries.ndim != 1 or entries.size == 0:
@@ -332,11 +342,14 @@ def per_input(name: str, values: tuple[float, ...], n_inputs: int, ties: Ties | 
 
 def by_input(of_columns: Array, n_inputs: int, ties: Ties | None) -> Array:
     """Return the value of each input's column."""
-    if ties is None:
-        return of_columns
-    if len(ties) != n_inputs:
+    check_tied(n_inputs, ties)
+    return of_columns if ties is None else of_columns[list(ties)]
+
+
+def check_tied(n_inputs: int, ties: Ties | None) -> None:
+    """Raise unless there are as many inputs as have columns."""
+    if ties is not None and len(ties) != n_inputs:
         raise InvalidInputError("X", f"{n_inputs} inputs", f"{len(ties)}, those that the kernel was tied for")
-    return of_columns[list(ties)]
 
 
 def by_column(of_inputs: Array, ties: Ties | None) -> Array:
@@ -354,7 +367,7 @@ def checked_ties(columns: object) -> Ties | None:
     return ties
 
 
-def _all_positive(values: object) -> bool:
+def all_positive(values: object) -> bool:
     """Return whether this is an array of numbers that hyperparameters can be."""
     if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1 or values.size == 0:
         return False

@@ -65,7 +65,8 @@ class Laplacian(Stationary):
 
     def cross(self, A: Array, B: Array) -> Array:
         scales = self.lengths(A.shape[1])
-        return exponentials(A / scales, B / scales, 1, self.k1)
+        scaled = A / scales
+        return exponentials(scaled, scaled if B is A else B / scales, 1, self.k1)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K the derivative for log λ_a is ``Σ_ij W_ij |a_ia - b_ja|/λ_a``: no product of matrices."""

@@ -11,17 +11,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import (
-    Hyperparameter,
-    Normal,
-    OfColumns,
-    Ties,
-    by_column,
-    by_input,
-    per_input,
-    positive,
-    positives,
-)
+from marginwise.kernels.base import Hyperparameter, Normal, Ties, by_column, by_input, positive
+from marginwise.kernels.relative import ColumnSum
 
 #: (lowest, highest) value that a search may reach.
 KLIN_BOUNDS = (1e-4, 1e6)
@@ -29,7 +20,7 @@ SCALE_BOUNDS = (1e-2, 1e3)
 
 
 @dataclass(frozen=True)
-class Linear(OfColumns):
+class Linear(ColumnSum):
     """K(x, x') = (klin/d) Σ_a r_a x_a x'_a: for standardised inputs klin on average on the diagonal.
 
     Parameters
@@ -51,7 +42,6 @@ class Linear(OfColumns):
     """
 
     shape: ClassVar[str] = "straight"
-    has_amplitude: ClassVar[bool] = True
 
     klin: float = 1.0
     relative_scales: tuple[float, ...] = (1.0,)
@@ -60,54 +50,44 @@ class Linear(OfColumns):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "klin", positive("klin", self.klin))
-        object.__setattr__(self, "relative_scales", positives("relative_scales", self.relative_scales))
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         return (
             Hyperparameter("klin", (self.klin,), KLIN_BOUNDS, (-1.0, 1.0), _klin_law),
-            Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), _scale_law, per_input=True),
+            Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), relative_scale_law, per_input=True),
         )
-
-    @property
-    def n_shared(self) -> int:
-        return len(self.relative_scales)
 
     def with_values(self, values: Array) -> Self:
         scales = np.asarray(values[1:], dtype=float)
         return type(self)(float(values[0]), scales, self.columns)  # type: ignore[arg-type]
 
     def cross(self, A: Array, B: Array) -> Array:
-        root = np.sqrt(self._weights(A.shape[1]))
+        root = np.sqrt(self._input_weights(A.shape[1]))
         scaled = A * root
         return scaled @ (scaled if B is A else B * root).T  # of one matrix with itself: exactly symmetric
 
     def diagonal(self, X: Array) -> Array:
-        return np.einsum("ia,ia->i", X * self._weights(X.shape[1]), X)
+        return np.einsum("ia,ia->i", X * self._input_weights(X.shape[1]), X)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With q_a = (klin/d) r_a a_aᵀGb_a the derivative is Σq for log klin and 2(mean q - q_a) for log m_a."""
-        q = self._weights(A.shape[1]) * np.einsum("ia,ia->a", A, G @ B)
-        return self._by_scales(q)
+        return self._derivatives(np.einsum("ia,ia->a", A, G @ B))
 
     def contract_diagonal(self, g: Array, X: Array) -> Array:
-        return self._by_scales(self._weights(X.shape[1]) * (g @ X**2))
+        return self._derivatives(g @ X**2)
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
         """Return (klin/d) r_a Σ_j c_j z_ja: the same everywhere."""
-        return np.broadcast_to(self._weights(X.shape[1]) * (coefficients @ points), X.shape)
+        return np.broadcast_to(self._input_weights(X.shape[1]) * (coefficients @ points), X.shape)
 
-    def _weights(self, n_inputs: int) -> Array:
+    def _input_weights(self, n_inputs: int) -> Array:
         """Return (klin/d) r_a."""
-        n_columns = self.n_columns(n_inputs)
-        logs = np.log(per_input("relative_scales", self.relative_scales, n_columns))
-        weights = self.klin / n_columns * np.exp(2.0 * (logs.mean() - logs))
-        return by_input(weights, n_inputs, self.columns)
+        return by_input(self._weights(self.klin, n_inputs), n_inputs, self.columns)
 
-    def _by_scales(self, q: Array) -> Array:
-        own = by_column(q, self.columns)
-        by_scale = np.zeros(1) if self.n_shared == 1 else 2.0 * (own.mean() - own)
-        return np.concatenate([[q.sum()], by_scale])
+    def _derivatives(self, products: Array) -> Array:
+        q = self._input_weights(len(products)) * products
+        return np.concatenate([[q.sum()], self._by_scale(by_column(q, self.columns))])
 
 
 def _klin_law(n_inputs: int) -> Normal:
@@ -115,5 +95,6 @@ def _klin_law(n_inputs: int) -> Normal:
     return 0.0, 3.0
 
 
-def _scale_law(n_inputs: int) -> Normal:
+def relative_scale_law(n_inputs: int) -> Normal:
+    """Return the law of ln m."""
     return 0.0, 1.0

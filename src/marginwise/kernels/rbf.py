@@ -69,7 +69,8 @@ class RBF(Stationary):
     def cross(self, A: Array, B: Array) -> Array:
         """Return k0 exp(-½|a_i - b_j|²) for scaled inputs."""
         centre = centre_of(B)
-        return exponentials(self._scaled(A, centre), self._scaled(B, centre), 2, self.k0)
+        scaled = self._scaled(A, centre)
+        return exponentials(scaled, scaled if B is A else self._scaled(B, centre), 2, self.k0)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K, row sums w and column sums u, the derivative for log l_a is

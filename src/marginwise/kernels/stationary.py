@@ -9,6 +9,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
+from marginwise.kernels._symmetry import mirror_lower
 from marginwise.kernels.base import OfColumns, by_column, per_input, positives
 
 #: Rows of the matrix made at a time; a block and its temporaries fit the second-level cache up to n ≈ 3000.
@@ -57,34 +58,41 @@ class Stationary(OfColumns):
 
 
 def exponentials(A: Array, B: Array, exponent: int, amplitude: float) -> Array:
-    """Return amplitude · exp(-Σ_a |a_ia - b_ja|^p/p) for p = 1 or 2, in blocks of rows that stay in the cache."""
+    """Return amplitude · exp(-Σ_a |a_ia - b_ja|^p/p) for p = 1 or 2, in blocks of rows that stay in the cache.
+
+    If B is A, what stands above the diagonal's blocks is copied.
+    """
     columns = np.ascontiguousarray(B.T)
     K = np.empty((len(A), len(B)))
     for start in range(0, len(A), _BLOCK):
-        block = K[start : start + _BLOCK]
-        _fill_distances(A[start : start + _BLOCK], columns, exponent, block)
+        stop = start + _BLOCK
+        width = min(stop, len(B)) if B is A else len(B)
+        _fill_distances(A[start:stop], columns, exponent, K[start:stop], width)
+        block = K[start:stop, :width]
         block *= -1.0 / exponent
         np.exp(block, out=block)
         block *= amplitude
+    if B is A:
+        mirror_lower(K)
     return K
 
 
 @compiled
-def _fill_distances(A: Array, columns: Array, exponent: int, distances: Array) -> None:
-    """Fill ``distances`` with Σ_a |a_ia - b_ja|^p, where ``columns`` holds one input of all b_j in each row.
+def _fill_distances(A: Array, columns: Array, exponent: int, distances: Array, width: int) -> None:
+    """Fill the first columns of ``distances``, this many, with Σ_a |a_ia - b_ja|^p; row a of ``columns`` is b_·a.
 
     Differences, input after input, rather than |a|² + |b|² - 2ab: nothing cancels, and repeated points get the same
     bits wherever they stand, which no matrix product promises. Up to 60 inputs it is the faster way, too.
     """
     for i in range(len(A)):
         row = distances[i]
-        row[:] = 0.0
+        row[:width] = 0.0
         for a in range(len(columns)):
             here, there = A[i, a], columns[a]
             if exponent == 1:
-                for j in range(len(row)):
+                for j in range(width):
                     row[j] += abs(here - there[j])
             else:
-                for j in range(len(row)):
+                for j in range(width):
                     difference = here - there[j]
                     row[j] += difference * difference

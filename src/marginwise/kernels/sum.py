@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import count
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +16,50 @@ from marginwise.errors import InvalidInputError
 from marginwise.kernels.base import Hyperparameter, Kernel, Ties
 
 
+class SumOfTerms(Kernel):
+    """K = Σ_t K_t, whatever the hyperparameters of the terms depend on."""
+
+    @property
+    @abstractmethod
+    def terms(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is the sum of, always the same objects."""
+
+    @abstractmethod
+    def _joined(self, parts: list[Array]) -> Array:
+        """Return the derivatives in the order of :attr:`hyperparameters` from those of each term in its own."""
+
+    @property
+    def offset(self) -> float:
+        return sum(term.offset for term in self.terms)
+
+    def cross(self, A: Array, B: Array) -> Array:
+        K = self.terms[0].cross(A, B)
+        for term in self.terms[1:]:
+            term.add_to(K, A, B)
+        return K
+
+    def diagonal(self, X: Array) -> Array:
+        return reduce(np.add, (term.diagonal(X) for term in self.terms))
+
+    def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
+        """All terms but the dearest are taken off the sum, which leaves that one without computing it again."""
+        dearest = max(range(len(self.terms)), key=lambda t: self.terms[t].n_shared)
+        parts = {}
+        for t, term in enumerate(self.terms):
+            if t != dearest:
+                parts[t], K = term.peel(G, K, A, B)
+        parts[dearest] = self.terms[dearest].contract(G, K, A, B)
+        return self._joined([parts[t] for t in range(len(self.terms))])
+
+    def contract_diagonal(self, g: Array, X: Array) -> Array:
+        return self._joined([term.contract_diagonal(g, X) for term in self.terms])
+
+    def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
+        return reduce(np.add, (term.slopes(X, points, coefficients) for term in self.terms))
+
+
 @dataclass(frozen=True, init=False)
-class Sum(Kernel):
+class Sum(SumOfTerms):
     """K = Σ_t K_t. Made with ``+``.
 
     Its hyperparameters are those of the terms that stand alone, term by term, and then those that each input may have
@@ -57,17 +100,17 @@ class Sum(Kernel):
         return type(self)(*(term.tied(columns) for term in self.terms))
 
     @property
-    def offset(self) -> float:
-        return sum(term.offset for term in self.terms)
-
-    @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         own = [h for term in self.terms for h in term.hyperparameters]
-        seen: Counter[str] = Counter()
+        taken = {h.name for h in own}
+        seen: set[str] = set()
         named = []
         for h in own:
-            seen[h.name] += 1
-            named.append(h if seen[h.name] == 1 else replace(h, name=f"{h.name}{seen[h.name]}"))
+            numbered = (f"{h.name}{number}" for number in count(2))
+            name = next(name for name in numbered if name not in taken) if h.name in seen else h.name
+            seen.add(name)
+            taken.add(name)
+            named.append(h if name == h.name else replace(h, name=name))
         return tuple(sorted(named, key=lambda h: h.per_input))  # sorting keeps the order of equals
 
     def with_values(self, values: Array) -> Self:
@@ -94,31 +137,6 @@ class Sum(Kernel):
             n_values = len(self.values) + total - sum(present)
             raise InvalidInputError("values", f"{n_values} values", f"{', '.join(self.names)}, or one for each input")
         return [n * (total // sum(shared)) for n in shared]
-
-    def cross(self, A: Array, B: Array) -> Array:
-        K = self.terms[0].cross(A, B)
-        for term in self.terms[1:]:
-            term.add_to(K, A, B)
-        return K
-
-    def diagonal(self, X: Array) -> Array:
-        return reduce(np.add, (term.diagonal(X) for term in self.terms))
-
-    def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
-        """All terms but the dearest are taken off the sum, which leaves that one without computing it again."""
-        dearest = max(range(len(self.terms)), key=lambda t: self.terms[t].n_shared)
-        parts = {}
-        for t, term in enumerate(self.terms):
-            if t != dearest:
-                parts[t], K = term.peel(G, K, A, B)
-        parts[dearest] = self.terms[dearest].contract(G, K, A, B)
-        return self._joined([parts[t] for t in range(len(self.terms))])
-
-    def contract_diagonal(self, g: Array, X: Array) -> Array:
-        return self._joined([term.contract_diagonal(g, X) for term in self.terms])
-
-    def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
-        return reduce(np.add, (term.slopes(X, points, coefficients) for term in self.terms))
 
     def lengths(self, n_inputs: int) -> Array:
         """Return those of the first term that has any."""

@@ -12,7 +12,6 @@ from sklearn.metrics import auc, roc_curve
 
 from marginwise._arrays import Array, Indices
 from marginwise.estimators import TunedSVC
-from marginwise.estimators._classes import ClassificationTable
 from marginwise.plots import ReliabilityDisplay
 
 #: Bins of the reliability diagram.
@@ -59,11 +58,9 @@ class HeldOutRows:
     @classmethod
     def of(cls, model: TunedSVC, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> HeldOutRows:
         """Return those of a model that was fitted to this table; repeated rows are one example."""
+        _, first, places = np.unique(model._places, return_index=True, return_inverse=True)
         codes = np.searchsorted(model.classes_, y)
-        once = np.ones(len(y))
-        whole = ClassificationTable(model._cells(X), codes, once, model.classes_, once)
-        rows = whole.merged()  # as fit does
-        return cls(model._held_out(), rows.codes, rows.weights, whole.merged_places)
+        return cls(model.held_out_proba_[first], codes[first], np.bincount(places).astype(float), places)
 
     @property
     def n_classes(self) -> int:

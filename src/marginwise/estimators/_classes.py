@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -40,6 +40,8 @@ class ClassificationTable:
         In order.
     examples : array of shape (n,)
         How many examples each row stands for: how often it counts, until :meth:`counted` looks closer.
+    places : array of int, shape (n_given,)
+        Where each row that was given is in this table, -1 for rows that were left out.
     """
 
     X: Array
@@ -47,6 +49,7 @@ class ClassificationTable:
     weights: Array
     classes: npt.NDArray[Any]
     examples: Array
+    places: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     def rows(self, chosen: Indices) -> ClassificationTable:
         """Return the table of these rows, in memory."""
@@ -97,7 +100,9 @@ class ClassificationTable:
         """
         order, first = self._groups
         weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
-        return ClassificationTable(self.X[order[first]], self.codes[order[first]], weights, self.classes, examples)
+        rows = order[first]
+        places = _followed(self.places, self.merged_places)
+        return ClassificationTable(self.X[rows], self.codes[rows], weights, self.classes, examples, places)
 
     @property
     def merged_places(self) -> Indices:
@@ -127,7 +132,13 @@ class ClassificationTable:
         order = np.argsort(first)
         kept = first[order]
         columns = np.array([np.bincount(places, column)[order] for column in (self.weights, self.examples)])
-        return replace(self._of(self.X[kept], kept), weights=columns[0], examples=columns[1])
+        went = np.argsort(order)[places]
+        return replace(
+            self._of(self.X[kept], kept),
+            weights=columns[0],
+            examples=columns[1],
+            places=_followed(self.places, went),
+        )
 
     def counted(self) -> ClassificationTable:
         """Return the table of distinct rows with the number of examples that each of them is."""
@@ -136,6 +147,11 @@ class ClassificationTable:
     def _chance(self) -> float:
         """Return how often rows agree by chance; rows that are elsewhere are not asked."""
         return agreement_by_chance(self.X, self.examples) if isinstance(self.X, np.ndarray) else 0.0
+
+
+def _followed(places: Indices, went: Indices) -> Indices:
+    """Return where rows are after those of a table went elsewhere."""
+    return np.where(places < 0, -1, went[np.maximum(places, 0)]) if len(places) else places
 
 
 def _taken(X: Array, mask: Mask) -> Array:
@@ -174,7 +190,8 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
         counts = np.bincount(codes, weights)
         weights = weights * (weights.sum() / (len(classes) * counts))[codes]
     _check_range(weights)
-    return ClassificationTable(X, codes, weights, classes, counts_of(given))
+    places = np.where(kept, np.cumsum(kept) - 1, -1)
+    return ClassificationTable(X, codes, weights, classes, counts_of(given), places)
 
 
 def _weights_of(sample_weight: Any, n: int) -> Array:

@@ -143,6 +143,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     loo_log_loss_, loo_error_ : float
         Estimates of log-loss and error on new data: from the folds where there were some, otherwise from the
         leave-one-out distributions, which are optimistic if ``freedom`` is large.
+    held_out_proba_ : array of shape (n, n_classes)
+        Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Run
@@ -234,7 +236,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
-        self._importance = table.importance
+        self._importance, self._places = table.importance, table.places
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
         data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, len(table.codes))
@@ -346,9 +348,14 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""
         return self._weighted(np.log(np.maximum(self.ensemble_.held_out, np.finfo(float).tiny)))
 
-    def _held_out(self) -> Array:
-        """Return the probability of each class for the distinct training rows, from models without them."""
-        return softmax(self._held_out_log_proba(), axis=1)
+    @property
+    def held_out_proba_(self) -> Array:
+        """Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
+
+        NaN for rows without one: those of weight 0 or set aside to stop searches early.
+        """
+        proba = np.vstack([softmax(self._held_out_log_proba(), axis=1), np.full((1, len(self.classes_)), np.nan)])
+        return proba[self._places]
 
     @property
     def trace_(self) -> Trace:

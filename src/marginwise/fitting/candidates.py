@@ -118,9 +118,7 @@ def candidates(
     chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
     two = n_classes == 2
     labels: tuple[LabelModel, ...] = (LeastSquaresLabels(), SoftmaxLabels())
-    if two and isinstance(chosen, LeastSquaresLeaveOneOut):
-        labels = (*labels, SlackLabels(slack, rescaled=True))
-    elif two:
+    if two and not isinstance(chosen, LeastSquaresLeaveOneOut):
         labels = (SlackLabels(slack),)
     n, n_inputs = shape
     start = start_of(form, columns, n_inputs, prior)

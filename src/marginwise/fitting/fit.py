@@ -211,7 +211,7 @@ def _screened(searcher: Searcher, config: FitConfig, selection: Selection) -> Tu
 
 
 def _scale(searcher: Searcher, labels: LabelModel, tuning: Tuning) -> Scale | None:
-    return labels.scale(searcher.coarse, tuning.hyperparameters, searcher.settings.prior)
+    return labels.scale(searcher.coarse, tuning.hyperparameters)
 
 
 def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted: bool) -> list[Optimum]:

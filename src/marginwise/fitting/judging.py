@@ -155,7 +155,7 @@ class Jury:
         """Judge the search that gained most, which is the last one, with the other label models."""
         last = self.judged[-1].searched
         for labels in self.declared.labels[1:]:
-            scale = labels.scale(self.searcher.coarse, WarmStart.mean(last.fits).model, self.searcher.settings.prior)
+            scale = labels.scale(self.searcher.coarse, WarmStart.mean(last.fits).model)
             if scale is not None:
                 self._try(last, labels, scale)
 

@@ -1,26 +1,22 @@
 """From a model to class probabilities: the slack likelihood by expectation propagation, least squares, or softmax.
 
-Each of them is trained on a problem with a model, and gives a predictor, and what it says of each row without it. The
-kernel's shape is found by one search for all of them; what differs is how large the latent functions are.
+Each of them is trained on a problem with a model, and gives a predictor, and what it says of each row without it. Least
+squares and softmax share a search: what differs is how large the latent functions are.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from marginwise._arrays import Array
 from marginwise.covariance import LowRankCovariance, Sites, as_blocks
-from marginwise.criteria.contract import attempt
-from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.inference.api import site_posterior
 from marginwise.inference.ep.gradient import leave_one_out
-from marginwise.inference.ep.run import TOLERANCE
 from marginwise.inference.prediction import GaussianPosterior, LatentPredictor
 from marginwise.likelihoods import Slack
 from marginwise.many import (
@@ -32,15 +28,11 @@ from marginwise.many import (
     softmax_map,
 )
 from marginwise.model import Model
-from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 
 #: Root mean square residual of expectation propagation with very many rows, in standard deviations of the posterior.
 _MANY_TOLERANCE = 1e-3
-
-#: Bounds of the logarithms of C and of the kernel's factor around what least squares found.
-_SCALE_BOUNDS = ((-4.0, 4.0), (-5.0, 6.0))
 
 
 class Trained(NamedTuple):
@@ -70,18 +62,13 @@ class Trained(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """C, and the factor of the kernel that goes with it; None leaves C as it is."""
+    """The C of a label model, in the place of that which the search found; None leaves it as it is."""
 
     C: float | None = None
-    factor: float = 1.0
 
     def __call__(self, model: Model) -> Model:
         """Return the model at this scale."""
-        if self.C is None:
-            return model
-        kernel = model.kernel if self.factor == 1.0 else model.kernel.scaled(self.factor)
-        assert kernel is not None
-        return model.with_values(np.array([self.C, *kernel.values]))
+        return model if self.C is None else model.with_C(self.C)
 
 
 @dataclass(frozen=True)
@@ -90,7 +77,7 @@ class LabelModel(ABC):
 
     name: ClassVar[str]
 
-    def scale(self, problem: Problem, model: Model, prior: Prior | None) -> Scale | None:
+    def scale(self, problem: Problem, model: Model) -> Scale | None:
         """Return the scale of a model that a search by other labels found; None if there is none."""
         return Scale()
 
@@ -105,18 +92,10 @@ class LabelModel(ABC):
 
 @dataclass(frozen=True)
 class SlackLabels(LabelModel):
-    """The slack likelihood of the SVM, for two classes, by expectation propagation.
-
-    ``rescaled`` says that models come from a search by least squares, and have no scale of C and K yet.
-    """
+    """The slack likelihood of the SVM, for two classes, by expectation propagation."""
 
     name: ClassVar[str] = "slack"
     slack: Slack
-    rescaled: bool = False
-
-    def scale(self, problem: Problem, model: Model, prior: Prior | None) -> Scale | None:
-        """Return the C and the factor of K that maximise the leave-one-out probability and their prior."""
-        return _slack_scale(problem, model, self.slack, prior) if self.rescaled else Scale()
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         if problem.inducing is None:
@@ -156,7 +135,7 @@ class SoftmaxLabels(LabelModel):
 
     name: ClassVar[str] = "softmax"
 
-    def scale(self, problem: Problem, model: Model, prior: Prior | None) -> Scale | None:
+    def scale(self, problem: Problem, model: Model) -> Scale | None:
         """Return the C under which examples left out are most probable, where classes are not too many."""
         if problem.classes > SCHEDULE.softmax_classes:
             return None
@@ -198,43 +177,3 @@ def _many_rows(problem: Problem, model: Model, slack: Slack, start: Sites | None
         typical=True,
         covariance=covariance,
     )
-
-
-def _slack_scale(problem: Problem, model: Model, slack: Slack, prior: Prior | None) -> Scale | None:
-    """Return the C and the factor s of K at which the mean leave-one-out log-probability and the prior are largest.
-
-    Least squares have found the shape of K; these two say how sure the slack likelihood is of it. ∂/∂ln s is the sum of
-    the derivatives in the kernel's amplitudes.
-    """
-    doubled = model.kernel.scaled(2.0)
-    if doubled is None:
-        return None
-    amplitudes = np.log2(doubled.values / model.kernel.values)  # 1 for an amplitude, 0 for all else
-    criterion, n, d = EPLeaveOneOut(slack, tolerance=TOLERANCE), float(problem.weights.sum()), problem.X.shape[1]
-    problem = problem.distinct
-    state: Any = None
-    best, chosen = -np.inf, Scale()
-
-    def loss(logs: Array) -> tuple[float, Array]:
-        nonlocal state, best, chosen
-        scale = Scale(float(np.exp(logs[0])), float(np.exp(logs[1])))
-        scaled = scale(model)
-        found = attempt(criterion, problem, scaled, state)
-        if not found.status.ok or found.gradient is None:
-            return 1e3, np.zeros(2)
-        log_prior, by_prior = (0.0, np.zeros(len(found.gradient))) if prior is None else prior.log_density(scaled, d)
-        value, gradient = found.value + log_prior / n, found.gradient + by_prior / n
-        state = found.state
-        if value > best:
-            best, chosen = value, scale
-        return -value, -np.array([gradient[0], amplitudes @ gradient[1:]])
-
-    minimize(
-        loss,
-        np.zeros(2),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=_SCALE_BOUNDS,
-        options={"maxfun": SCHEDULE.scale_evaluations, "ftol": SCHEDULE.no_gain / n},
-    )
-    return chosen if np.isfinite(best) else None

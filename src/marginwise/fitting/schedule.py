@@ -35,8 +35,6 @@ class Schedule:
         begins nearer to its end.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried beside least squares: with more, its mode is far.
-    scale_evaluations : int
-        Evaluations of the search for the scale of the slack likelihood, from what least squares found.
     screened_share, screened_evaluations : float, int
         With more inputs than this many times the rows, models of a few screened columns are candidates; evaluations of
         each of their searches.
@@ -73,7 +71,6 @@ class Schedule:
     last_evaluations: int = 8
     many_last_evaluations: int = 3
     softmax_classes: int = 200
-    scale_evaluations: int = 8
     screened_share: float = 0.5
     screened_evaluations: int = 20
     exact_rows: int = 1500

@@ -42,11 +42,20 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
+class Auxiliary:
+    """A simpler model with one length scale that stands beside the others: where it starts, and how it is tuned."""
+
+    start: Model
+    criterion: Criterion
+    labels: LabelModel
+
+
+@dataclass(frozen=True, eq=False)
 class CandidateList:
     """The candidates of a fit.
 
-    They are: each kernel with one length scale; the first one with each of the spreads; and with the spread that gained
-    most, each of the other label models.
+    They are: the main kernel with one length scale, with each of the spreads, and with the spread that gained most and
+    each of the other label models; the auxiliary models; and the main kernel with a few screened inputs.
 
     Attributes
     ----------
@@ -54,12 +63,13 @@ class CandidateList:
         What every search maximises.
     form : Model
         That of the main kernel, for any inputs.
-    kernels : tuple of Model
-        Forms of the kernel, with one length scale; the first is the main one.
+    start : Model
+        The same for the inputs of the table, with one length scale: where searches begin.
     spreads : tuple of float
         Spreads of the main kernel that are tried one after the other, beyond one length scale; or a single one.
     labels : tuple of LabelModel
-        The first judges all kernels and spreads.
+        The first judges all spreads.
+    auxiliaries : tuple of Auxiliary
     gated : bool
         Whether a spread has to gain on the first folds; otherwise the last one is taken as given.
     screens : tuple of str
@@ -70,9 +80,10 @@ class CandidateList:
 
     criterion: Criterion
     form: Model
-    kernels: tuple[Model, ...]
+    start: Model
     spreads: tuple[float, ...]
     labels: tuple[LabelModel, ...]
+    auxiliaries: tuple[Auxiliary, ...] = ()
     gated: bool = True
     screens: tuple[str, ...] = ()
     columns: tuple[int, ...] | None = None
@@ -123,13 +134,17 @@ def candidates(
     n, n_inputs = shape
     start = start_of(form, columns, n_inputs, prior)
     simpler = start.simpler() if exact and ard == "auto" and two else None
-    kernels = (start,) if simpler is None else (start, prior.mean_of(simpler, n_inputs))
+    auxiliaries: tuple[Auxiliary, ...] = ()
+    if simpler is not None:
+        own = chosen if criterion is not None else EPLeaveOneOut(slack)
+        auxiliaries = (Auxiliary(prior.mean_of(simpler, n_inputs), own, SlackLabels(slack)),)
     spreads = SCHEDULE.spreads if isinstance(ard, str) else tuple(s for s in (float(ard),) if s > 0)
     if start.kernel.n_columns(n_inputs) < 2 or not start.groups:
         spreads = ()  # there are no two length scales that could differ
     several = start.kernel.n_columns(n_inputs) > SCHEDULE.screened_share * n
     screens = selection_names() if exact and ard == "auto" and several and start.groups else ()
-    return CandidateList(chosen, form, kernels, spreads, labels, isinstance(ard, str), screens, columns)
+    gated = isinstance(ard, str)
+    return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns)
 
 
 def start_of(form: Model, columns: tuple[int, ...] | None, n_inputs: int, prior: Prior) -> Model:

@@ -143,9 +143,9 @@ def _choose(problem: Problem, config: FitConfig) -> Chosen:
     """Return what to train: tuned on these rows, judged on folds of them, stacked."""
     with one_thread(not config.policy.exact):
         # k-means does not depend on a length scale that all inputs share.
-        small = config.policy.for_tuning(problem, config.declared.kernels[0])
+        small = config.policy.for_tuning(problem, config.declared.start)
         searcher = Searcher(small, config.declared.criterion, config.settings)
-        first = searcher.first(config.declared.kernels[0], config.settings)
+        first = searcher.first(config.declared.start, config.settings)
         folds = Folds.assign(small, config.settings.seed)
         chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
         if config.policy.exact:
@@ -201,7 +201,7 @@ def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
         scales = [(labels, _scale(searcher, labels, optimum.tuning)) for labels in declared.labels]
         usable = [(labels, scale) for labels, scale in scales if scale is not None]
         for labels, scale in usable:
-            candidate = Candidate(declared.kernels[0], spread, labels)
+            candidate = Candidate(declared.start, spread, labels)
             choices.append(Choice(candidate, _on_all(searcher, spread, optimum), scale, optimum.share / len(usable)))
     return Chosen(choices, None)
 
@@ -216,6 +216,7 @@ def _scale(searcher: Searcher, labels: LabelModel, tuning: Tuning) -> Scale | No
 
 def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted: bool) -> list[Optimum]:
     """Return where the search of a candidate ends on all rows; with ``restarted`` the optima of all its restarts."""
+    searcher = replace(searcher, criterion=searched.criterion)
     if restarted:
         found = searched.begun or searcher.restarted(WarmStart.mean(searched.fits).model, searched.spread)
         optima = distinct_optima(found)

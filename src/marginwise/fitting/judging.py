@@ -42,7 +42,7 @@ from marginwise.tuning import SearchSettings, Tuning
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """A kernel and a spread, and where the searches of the folds ended.
+    """A kernel and a spread, and where the searches of the folds by a criterion ended.
 
     ``begun`` is the search on all rows, or on those that searches begin on, of which ``fits`` are copies if there was
     one.
@@ -51,6 +51,7 @@ class Searched:
     start: Model
     spread: float
     fits: Sequence[WarmStart]
+    criterion: Criterion
     begun: Tuning | None = None
     auxiliary: bool = False
     screen: str = ""
@@ -93,21 +94,22 @@ class Jury:
 
     def hear(self, first: Tuning, n_jobs: int | None) -> None:
         """Judge all candidates, those of the main kernel from its first search on."""
-        declared, main = self.declared, self.declared.kernels[0]
-        passes = len(declared.spreads) + len(declared.labels) + len(declared.kernels) - 1
+        declared, criterion = self.declared, self.searcher.criterion
+        passes = len(declared.spreads) + len(declared.labels) + len(declared.auxiliaries)
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            self._spreads(self._stands(main, first))
+            self._spreads(self._stands(declared.start, first, criterion))
             self._other_labels()
-            for kernel in declared.kernels[1:]:
-                tuning = self.searcher.first(kernel, self.searcher.quiet)
-                self._try(self._stands(kernel, tuning, auxiliary=True), declared.labels[0], Scale())
+            for aux in declared.auxiliaries:
+                own = replace(self.searcher, criterion=aux.criterion)
+                tuning = own.first(aux.start, own.quiet)
+                self._try(self._stands(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
             self._screened()
 
-    def _stands(self, kernel: Model, tuning: Tuning, *, auxiliary: bool = False) -> Searched:
+    def _stands(self, start: Model, tuning: Tuning, criterion: Criterion, *, auxiliary: bool = False) -> Searched:
         """Return a search on all rows with one length scale: few hyperparameters, which folds need not find again."""
-        after = WarmStart.after(self.searcher.criterion, tuning)
-        return Searched(kernel, 0.0, [after] * len(self.folds), tuning, auxiliary)
+        after = WarmStart.after(criterion, tuning)
+        return Searched(start, 0.0, [after] * len(self.folds), criterion, tuning, auxiliary)
 
     def _spreads(self, shared: Searched) -> None:
         """Judge one length scale, then the spreads: all that gain, or the last one where it is given."""
@@ -149,7 +151,7 @@ class Jury:
             if not gains:
                 return None
         assert logs is not None
-        return Judged(Searched(below.searched.start, spread, fits), first, below.scale, logs)
+        return Judged(Searched(below.searched.start, spread, fits, self.searcher.criterion), first, below.scale, logs)
 
     def _other_labels(self) -> None:
         """Judge the search that gained most, which is the last one, with the other label models."""
@@ -176,17 +178,17 @@ class Jury:
         declared = self.declared
         if not declared.screens:
             return
-        start, settings = declared.kernels[0], self.searcher.quiet
+        criterion, settings = self.searcher.criterion, self.searcher.quiet
         calls = [
-            delayed(_judge_screens)(*self.folds.split(k), self.searcher.criterion, settings, declared)
-            for k in range(len(self.folds))
+            delayed(_judge_screens)(*self.folds.split(k), criterion, settings, declared) for k in range(len(self.folds))
         ]
         folds = list(outcomes(self._parallel, calls))
         self._count(len(calls))
         for screen in declared.screens:
             if all(screen in fold for fold in folds):
                 logs = np.concatenate([fold[screen] for fold in folds])
-                self.judged.append(Judged(Searched(start, 0.0, (), screen=screen), declared.labels[0], Scale(), logs))
+                searched = Searched(declared.start, 0.0, (), criterion, screen=screen)
+                self.judged.append(Judged(searched, declared.labels[0], Scale(), logs))
 
     def _predict(self, searched: Searched, labels: LabelModel, scale: Scale, which: range | None = None) -> Array:
         """Return what models without a search of their own say of the rows that folds leave out."""

@@ -12,8 +12,9 @@ from scipy.special import expit, log_expit, logsumexp
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import Sites
+from marginwise.covariance import LowRankCovariance, Sites, as_blocks
 from marginwise.ensemble import TunedModel, Vote
+from marginwise.errors import InvalidInputError
 from marginwise.estimators._calibration import Calibration
 from marginwise.estimators._stack import Stack
 from marginwise.inference.prediction import GaussianPosterior, GaussianPredictor
@@ -94,14 +95,29 @@ class BinaryModel(Stack):
     def svm(self) -> Expansion:
         """The latent function of the SVM.
 
-        Predictions are the posterior's unless the SVM's are asked for, so that a fit can do without it.
+        Predictions are the posterior's unless the SVM's are asked for, so that a fit can do without it. It takes all
+        rows, which a model of low rank does not keep if it was tuned on a sample of them.
         """
         if self.support is not None and self.dual_coef is not None:
             return Expansion(self.X[self.support] if self.svm_points is None else self.svm_points, self.dual_coef)
+        if len(self.held_out) > len(self.y):
+            raise InvalidInputError(
+                "predictor",
+                "svm",
+                f'"posterior": this model keeps {len(self.y)} of its {len(self.held_out)} training rows, and the SVM '
+                'needs all of them; to predict by the SVM, fit with predictor="svm"',
+            )
         problem = self.problem if self.svm_weights is None else replace(self.problem, weights=self.svm_weights)
-        solution = solve_problem(problem, self.main.hyperparameters, self.slack)
-        solution.status.warn()
-        return Expansion(problem.X[solution.support], (problem.y * solution.alpha)[solution.support])
+        h, inducing = self.main.hyperparameters, self.main.inducing
+        covariance = None
+        if inducing is not None:
+            covariance = LowRankCovariance(h.kernel, as_blocks(problem.X), inducing, single=True)
+        solution = solve_problem(problem, h, self.slack, covariance=covariance)
+        solution.status.require()
+        beta = problem.y * solution.alpha
+        if covariance is not None:
+            return Expansion(*covariance.expansion(beta))
+        return Expansion(problem.X[solution.support], beta[solution.support])
 
     @cached_property
     def predictors(self) -> tuple[GaussianPredictor, ...]:

@@ -64,6 +64,8 @@ class Recipe:
         Whether the ends of all searches predict together, and not the best alone.
     vote : Vote or None
         How they vote; None if their probabilities are averaged.
+    with_svm : bool
+        Whether the SVM is to predict. If not it is trained no sooner than somebody asks for it.
     """
 
     criterion: Criterion
@@ -76,6 +78,7 @@ class Recipe:
     scale: Scale = EXACT
     several: bool = False
     vote: Vote | None = None
+    with_svm: bool = False
 
 
 class Rows(NamedTuple):
@@ -199,7 +202,7 @@ def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel | 
     many = problem.n > ENOUGH and recipe.vote is None  # votes are no probabilities that could be calibrated
     corrected = calibration(held_out, problem.y, problem.weights) if many else None
     # Sites belong to all rows; inducing inputs speak for themselves.
-    held = problem if svm is None or rows.sample is None else rows.sample
+    held = problem if recipe.scale.rank is None or rows.sample is None else rows.sample
     return BinaryModel(
         *(held.X, held.y, held.weights),
         recipe.slack,
@@ -209,14 +212,14 @@ def _assembled(rows: Rows, recipe: Recipe, ensemble: Ensemble) -> BinaryModel | 
         held_out if corrected is None else corrected.of_probability(held_out),
         advice(
             [model.tuning for model in ensemble.models],
-            [*(part.status for part in parts), *([] if svm is None else [svm.solution.status])],
+            [part.status for part in parts],
             recipe.criterion,
             recipe.settings.limits.max_evaluations,
             recipe.several,
         ),
         None if svm is None else svm.points,
         corrected,
-        recipe.svm_weights if svm is None else None,
+        recipe.svm_weights if svm is None and held is problem else None,
         recipe.vote,
     )
 
@@ -287,17 +290,17 @@ class _Trained(NamedTuple):
 def _trained(rows: Rows, recipe: Recipe, model: TunedModel, ensemble: Ensemble) -> _Trained:
     """Train a model on all rows, with inducing inputs from those in memory if any.
 
-    The SVM of the main one is trained now where it takes all rows, of which none may be kept; see ``BinaryModel.svm``.
+    The SVM of the main one is trained now where it takes the features of all rows; see ``BinaryModel.svm``.
     """
     h = model.hyperparameters
     posterior = recipe.scale.posterior(rows.all, rows.seen, h, recipe.slack, len(ensemble.models))
     trained = _Trained(model.trained(posterior), posterior.status, _leave_one_out(posterior), None)
-    if model is not ensemble.main or posterior.problem.inducing is None:
+    if not recipe.with_svm or model is not ensemble.main or posterior.problem.inducing is None:
         return trained
     gaussian, y = posterior.gaussian, rows.all.y
     assert isinstance(gaussian, LowRankGaussian)
-    # The posterior's mean is not far from its maximum.
-    solution = solve_low_rank(gaussian.prior, y, h.C * recipe.svm_weights, recipe.slack, weights=gaussian.weight_mean)
+    solution = solve_low_rank(gaussian.prior, y, h.C * recipe.svm_weights, recipe.slack)
+    solution.status.require()
     points, coefficients = gaussian.prior.expansion(y * solution.alpha)
     return trained._replace(svm=_SVM(solution, coefficients, points))
 

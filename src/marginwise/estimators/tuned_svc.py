@@ -259,7 +259,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         scale = Scale(chosen_rank(self.rank, inputs), seed)
         together = self.combine != BEST, Vote(table.importance) if self.combine == VOTE else None
         weights = table.weights_of_all
-        recipe = Recipe(criterion, slack, self.freedom, start, settings, aside, weights, scale, *together)
+        with_svm = self.predictor == "svm"
+        recipe = Recipe(criterion, slack, self.freedom, start, settings, aside, weights, scale, *together, with_svm)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -271,7 +272,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             watched = replace(recipe, settings=replace(settings, callbacks=callbacks))
             # Callbacks belong to this process, and so do searches that call them.
             self.models_ = [fit_model(rows, watched, 1 if callbacks else self.n_jobs)]
-            if self.predictor == "svm":
+            if with_svm:
                 self.models_[0].svm  # noqa: B018  # is trained here
             self._describe(table.codes, table.weights)
 

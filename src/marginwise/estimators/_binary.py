@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
 from marginwise._arrays import Array, Indices
+from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
 from marginwise.covariance import LowRankCovariance, Sites, as_blocks
 from marginwise.ensemble import TunedModel, Vote
@@ -122,7 +123,8 @@ class BinaryModel(Stack):
     @cached_property
     def predictors(self) -> tuple[GaussianPredictor, ...]:
         """The posterior of each member, as far as predictions need it."""
-        return tuple(reduced(one, partial(_probability, one)) for one in map(self._predictor, self.members))
+        with threads_for(self.n_points):
+            return tuple(reduced(one, partial(_probability, one)) for one in map(self._predictor, self.members))
 
     def log_odds(self, X: Array, predictor: str) -> Array:
         """Return the log-odds of label +1: from them probabilities keep their digits, however small they are."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes
-from marginwise._runtime.threads import one_thread
+from marginwise._runtime.threads import one_thread, threads_for
 from marginwise.covariance import LowRankGaussian
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, Vote
@@ -33,10 +33,6 @@ from marginwise.search.held_out import VALIDATION
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_low_rank
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
-
-#: Below this many rows BLAS runs in one thread, and so it does while tuning with a limited rank: matrices are so small
-#: that threads only wait for each other.
-_FEW_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +91,7 @@ class Rows(NamedTuple):
 
 def fit_model(rows: Rows, recipe: Recipe, n_jobs: int | None) -> BinaryModel | ClassModel:
     """Return the model of a table. Ctrl-C leaves no process behind."""
-    with leave_no_processes(n_jobs), one_thread(rows.all.n < _FEW_ROWS):
+    with leave_no_processes(n_jobs), threads_for(recipe.scale.order(rows.all.n)):
         recipe = replace(recipe, settings=replace(recipe.settings, n_jobs=n_jobs))
         if recipe.aside.any():
             return _fit_with_validation(rows, recipe)

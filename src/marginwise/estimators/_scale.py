@@ -65,6 +65,10 @@ class Scale:
     rank: str | int | None = None
     seed: int = 0
 
+    def order(self, n: int) -> int:
+        """Return the most rows of a square matrix in the fit of a table of n rows."""
+        return n if self.rank is None else _MOST if isinstance(self.rank, str) else self.rank
+
     def for_tuning(self, problem: Problem, start: Model) -> Problem:
         """Return the problem to tune on, with inducing inputs chosen for ``start`` where the rank is limited."""
         if self.rank is None:

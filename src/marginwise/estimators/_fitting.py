@@ -10,7 +10,7 @@ import numpy as np
 
 from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes
-from marginwise._runtime.threads import one_thread, threads_for
+from marginwise._runtime.threads import one_thread
 from marginwise.covariance import LowRankGaussian
 from marginwise.criteria import Criterion
 from marginwise.ensemble import Ensemble, TunedModel, Vote
@@ -91,7 +91,7 @@ class Rows(NamedTuple):
 
 def fit_model(rows: Rows, recipe: Recipe, n_jobs: int | None) -> BinaryModel | ClassModel:
     """Return the model of a table. Ctrl-C leaves no process behind."""
-    with leave_no_processes(n_jobs), threads_for(recipe.scale.order(rows.all.n)):
+    with leave_no_processes(n_jobs):
         recipe = replace(recipe, settings=replace(recipe.settings, n_jobs=n_jobs))
         if recipe.aside.any():
             return _fit_with_validation(rows, recipe)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
+from marginwise._runtime.threads import threads_for
 from marginwise.covariance import as_blocks
 from marginwise.ensemble import Vote
 from marginwise.errors import ConvergenceWarning, TableWarning
@@ -268,7 +269,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         shown = whole_fit(self.progress, folds=self.freedom == "auto")
-        with shown, fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
+        one = threads_for(scale.order(rows.all.n))
+        with one, shown, fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
             watched = replace(recipe, settings=replace(settings, callbacks=callbacks))
             # Callbacks belong to this process, and so do searches that call them.
             self.models_ = [fit_model(rows, watched, 1 if callbacks else self.n_jobs)]

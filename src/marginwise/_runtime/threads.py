@@ -12,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 #: Rows of square matrices below which a second thread of BLAS costs more than it gains. By ``benchmarks/threads.py
 #: products`` with other jobs on the same two cores a Cholesky factorisation took 37 times the CPU seconds of one thread
 #: with 1,500 rows, twice as many with 2,000, three times with 3,000 and 5,000, and longer by the clock, too.
+#: On idle cores it has not been measured.
 ONE_THREAD_ROWS = 5000
 
 #: Libraries by whom a limit on their threads holds for: BLAS for the process, OpenMP for the calling thread alone.

@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from marginwise import TunedSVC
-from marginwise._runtime.threads import blas_threads, one_thread
+from marginwise._runtime.threads import ONE_THREAD_ROWS, one_thread, threads_for, worker_threads
+from marginwise.estimators import _fitting
 
 
 def numbers(kind: str = "blas") -> set[int]:
@@ -25,13 +27,13 @@ def two_threads():
 
 
 def test_one_thread_and_back(two_threads) -> None:
-    assert (numbers(), blas_threads()) == ({2}, 2)
+    assert (numbers(), worker_threads()) == ({2}, 2)
     with one_thread():
-        assert (numbers(), blas_threads(), numbers("openmp")) == ({1}, 1, {1})
+        assert (numbers(), worker_threads(), numbers("openmp")) == ({1}, 1, {1})
         with one_thread(), one_thread(False):
             assert numbers() == {1}
         assert numbers() == {1}
-    assert (numbers(), blas_threads(), numbers("openmp")) == ({2}, 2, {2})
+    assert (numbers(), worker_threads(), numbers("openmp")) == ({2}, 2, {2})
 
 
 def test_when_not_asked_for_nothing_changes(two_threads) -> None:
@@ -43,6 +45,57 @@ def test_an_error_gives_it_back(two_threads) -> None:
     with pytest.raises(ZeroDivisionError), one_thread():
         raise ZeroDivisionError
     assert numbers() == {2}
+
+
+def test_small_matrices_have_one_thread_and_blocks_of_rows_all(two_threads) -> None:
+    with threads_for(ONE_THREAD_ROWS):
+        assert numbers() == {2}
+    with threads_for(ONE_THREAD_ROWS - 1):
+        assert (numbers(), worker_threads()) == ({1}, 2)
+        with one_thread():
+            assert (numbers(), worker_threads()) == ({1}, 1)
+        assert (numbers(), worker_threads()) == ({1}, 2)
+    with pytest.raises(ZeroDivisionError), threads_for(10):
+        raise ZeroDivisionError
+    assert (numbers(), worker_threads()) == ({2}, 2)
+
+
+@pytest.mark.filterwarnings("ignore:the search had not converged")
+@pytest.mark.parametrize("rank", [None, 20])
+def test_a_fit_uses_one_thread(rank: int | None, two_threads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more than the 1,000 rows from which it once used them all; an error in it gives them back."""
+    seen = []
+    assembled = _fitting._assembled
+
+    def watched(*arguments: object) -> object:
+        seen.append(numbers())
+        if len(seen) == 2:
+            raise ZeroDivisionError
+        return assembled(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_fitting, "_assembled", watched)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1010, 2))
+    model = TunedSVC(0, rank=rank, subset=100, max_evaluations=1, random_state=0)
+    model.fit(X, X[:, 0] > 0)
+    assert (seen, numbers()) == ([{1}], {2})
+    with pytest.raises(ZeroDivisionError):
+        model.fit(X, X[:, 0] > 0)
+    assert (seen, numbers()) == ([{1}, {1}], {2})
+
+
+def test_a_limit_in_joblibs_processes(two_threads) -> None:
+    """Whatever number joblib gives its processes, they have it again after a limit."""
+    assert Parallel(2)([delayed(_before_within_and_after)() for _ in range(2)]) == [(True, {1}, True)] * 2
+    assert numbers() == {2}
+
+
+def _before_within_and_after() -> tuple[bool, set[int], bool]:
+    with threadpool_limits(2):
+        before = numbers()
+        with threads_for(10):
+            within = numbers()
+        return before == {2}, within, numbers() == before
 
 
 def test_threads_that_overlap_leave_no_limit_behind(two_threads) -> None:

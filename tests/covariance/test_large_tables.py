@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from marginwise import TunedSVC
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.estimators._classes import ClassificationTable
 from marginwise.estimators._scale import EXACT_ROWS, TUNING_ROWS, Scale, chosen_rank, chosen_subset
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
+from marginwise.status import Status
+from marginwise.svm import solve_low_rank
 from zoo import blobs
 
 RNG = np.random.default_rng(0)
@@ -97,14 +102,57 @@ def test_it_is_of_low_rank_and_small(low_rank: TunedSVC) -> None:
     assert all(member.inducing is not None and member.inducing.shape == (25, 2) for member in model.members)
     assert len(model.X) == len(model.y) == 200
     assert len(model.held_out) == 400
-    assert model.svm_points is not None
-    assert len(model.svm_points) == len(model.dual_coef) == 25
+    assert model.svm_points is model.dual_coef is None
 
 
 def test_the_svm_predicts_too(low_rank: TunedSVC) -> None:
-    posterior = low_rank.predict(NEW.X)
-    svm = pickle.loads(pickle.dumps(low_rank)).set_params(predictor="svm").predict(NEW.X)
-    assert (posterior != svm).mean() < 0.03
+    fitted = clone(low_rank).set_params(predictor="svm").fit(TABLE.X, TABLE.y)
+    model = fitted.models_[0]
+    assert len(model.svm_points) == len(model.dual_coef) == 25
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.decision_function(NEW.X), fitted.decision_function(NEW.X))
+    assert (low_rank.predict(NEW.X) != fitted.predict(NEW.X)).mean() < 0.03
+
+
+def test_the_svm_needs_rows_that_are_not_kept(low_rank: TunedSVC) -> None:
+    later = pickle.loads(pickle.dumps(low_rank)).set_params(predictor="svm")
+    with pytest.raises(InvalidInputError, match=r"keeps 200 of its 400 training rows.*fit with predictor=.svm"):
+        later.predict(NEW.X)
+
+
+@pytest.mark.filterwarnings("ignore:the search had not converged")
+def test_the_svm_is_trained_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows are kept: to ask for it later gives the same as to ask for it in the fit."""
+    few: dict[str, Any] = {"freedom": 0, "rank": 25, "random_state": 0, "max_evaluations": 3}
+    expected = TunedSVC(**few, predictor="svm").fit(TABLE.X, TABLE.y).decision_function(NEW.X)
+    with monkeypatch.context() as patched:
+        patched.setattr("marginwise.estimators._fitting.solve_low_rank", None)  # can't be called
+        model = TunedSVC(**few).fit(TABLE.X, TABLE.y)
+    later = model.set_params(predictor="svm").decision_function(NEW.X)
+    np.testing.assert_allclose(later, expected, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:the search had not converged")
+def test_the_svm_of_rounded_rows(full: bool) -> None:
+    """At full size it is one that Newton's method with 100 steps leaves far from its solution."""
+    n = 1700 if full else 300
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    y = X[:, 0] + 0.5 * rng.normal(size=n) > 1
+    model = TunedSVC(0, rank="auto" if full else 280, max_evaluations=100 if full else 3, random_state=0)
+    model.fit(X.round(1), y)
+    by_posterior = model.predict(X.round(1))
+    assert (model.set_params(predictor="svm").predict(X.round(1)) != by_posterior).mean() < 0.07
+
+
+@pytest.mark.filterwarnings("ignore:the search had not converged")
+def test_an_svm_that_did_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: Any, **options: Any) -> Any:
+        return replace(solve_low_rank(*arguments, **options), status=Status(False, "no solution"))
+
+    monkeypatch.setattr("marginwise.estimators._fitting.solve_low_rank", failing)
+    with pytest.raises(NotConvergedError, match="no solution"):
+        TunedSVC(0, rank=25, predictor="svm", max_evaluations=3).fit(TABLE.X, TABLE.y)
 
 
 def test_it_survives_storage(low_rank: TunedSVC) -> None:

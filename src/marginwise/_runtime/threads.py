@@ -9,6 +9,12 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+#: Rows of square matrices below which a second thread of BLAS costs more than it gains. By ``benchmarks/threads.py
+#: products`` with other jobs on the same two cores a Cholesky factorisation took 37 times the CPU seconds of one thread
+#: with 1,500 rows, twice as many with 2,000, three times with 3,000 and 5,000, and longer by the clock, too.
+#: On idle cores it has not been measured.
+ONE_THREAD_ROWS = 5000
+
 #: Libraries by whom a limit on their threads holds for: BLAS for the process, OpenMP for the calling thread alone.
 _PROCESS, _THREAD = "blas", "openmp"
 
@@ -23,27 +29,32 @@ class _Limit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
+        self._alone = 0
         self._before: list[tuple[Any, int]] = []
         self.controller: ThreadpoolController | None = None
 
-    def enter(self) -> ThreadpoolController:
+    def enter(self, alone: bool) -> ThreadpoolController:
         with self._lock:
             if self._users == 0 or self.controller is None:
                 self.controller = ThreadpoolController()  # anew: libraries may have been loaded since
                 self._before = _limited(self.controller, _PROCESS)
             self._users += 1
+            self._alone += alone
             return self.controller
 
-    def leave(self) -> None:
+    def leave(self, alone: bool) -> None:
         with self._lock:
             self._users -= 1
+            self._alone -= alone
             if self._users == 0:
                 _restore(self._before)
 
     def threads(self) -> int:
         with self._lock:
-            if self._users:
+            if self._alone:
                 return 1
+            if self._users:
+                return max((threads for _, threads in self._before), default=1)
             if self.controller is None:
                 self.controller = ThreadpoolController()
             return max((library.num_threads for library in _libraries(self.controller, _PROCESS)), default=1)
@@ -59,19 +70,35 @@ def one_thread(when: bool = True) -> Iterator[None]:
     The digits of a sum depend on the number of threads that add it up, so that what must not depend on the number of
     processes is computed with one. Calls may be nested, and overlap in several threads; after the last it is as before.
     """
+    with _one_thread(when, alone=True):
+        yield
+
+
+@contextmanager
+def threads_for(size: int) -> Iterator[None]:
+    """Let BLAS use one thread where square matrices of this many rows gain nothing by more.
+
+    Blocks of rows, which do not wait for each other, may still be worked on by several, see ``worker_threads``.
+    """
+    with _one_thread(size < ONE_THREAD_ROWS, alone=False):
+        yield
+
+
+@contextmanager
+def _one_thread(when: bool, *, alone: bool) -> Iterator[None]:
     if not when:
         yield
         return
-    before = _limited(_limit.enter(), _THREAD)
+    before = _limited(_limit.enter(alone), _THREAD)
     try:
         yield
     finally:
         _restore(before)
-        _limit.leave()
+        _limit.leave(alone)
 
 
-def blas_threads() -> int:
-    """Return the number of threads that BLAS may use at present."""
+def worker_threads() -> int:
+    """Return how many threads, each of which uses BLAS with one, may work on blocks of rows at present."""
     return _limit.threads()
 
 

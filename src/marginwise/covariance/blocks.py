@@ -15,7 +15,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
-from marginwise._runtime.threads import blas_threads, one_thread
+from marginwise._runtime.threads import one_thread, worker_threads
 
 #: A function of a block, of what is the same for all blocks, and of the block's part of each column.
 BlockFunction = Callable[..., Any]
@@ -85,7 +85,7 @@ class MemoryBlocks(Blocks):
 
         safe_point()
         parts = self.parts(columns)
-        threads = min(blas_threads(), len(self.blocks))
+        threads = min(worker_threads(), len(self.blocks))
         if threads == 1:
             yield from map(task, range(len(parts)))
             return

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
+from marginwise._runtime.threads import threads_for
 from marginwise.covariance import as_blocks
 from marginwise.errors import ConvergenceWarning, TableWarning
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
@@ -250,7 +251,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             return {"ensemble_": ensemble_at(data, config, record.hyperparameters)}
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        with whole_fit(self.progress), fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
+        few = threads_for(config.policy.order(data.all.n))
+        with few, whole_fit(self.progress), fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
             watched = replace(config, settings=replace(config.settings, callbacks=callbacks))
             # Callbacks belong to this process, and so do searches that call them.
             self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
@@ -169,7 +170,8 @@ class Ensemble:
     @cached_property
     def predictors(self) -> tuple[LatentPredictor, ...]:
         """The same, with variances from few columns where these are enough: a first prediction pays for that."""
-        return tuple(map(reduced, self.latent_functions))
+        with threads_for(self.n_points):
+            return tuple(map(reduced, self.latent_functions))
 
     def _restored(self, member: Member) -> LatentPredictor:
         if member.few_points is not None:
@@ -235,7 +237,7 @@ class Ensemble:
         weights = self.sample_weight if self.svm_weights is None else self.svm_weights
         machines, solutions = train_pairs(self.X, self.codes, self.n_classes, weights, self.svm_model, self.slack)
         for solution in solutions:
-            solution.status.warn()
+            solution.status.require()
         return machines
 
     @property

@@ -36,10 +36,6 @@ from marginwise.svm import solve_low_rank
 from marginwise.svm.pairs import PairMachines
 from marginwise.tuning import SearchSettings, Tuning
 
-#: Below this many rows BLAS runs in one thread, and so it does while tuning with a limited rank: matrices are so small
-#: that threads only wait for each other.
-_FEW_ROWS = 1000
-
 
 @dataclass(frozen=True, eq=False)
 class FitConfig:
@@ -113,7 +109,7 @@ class Chosen(NamedTuple):
 
 def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> Ensemble:
     """Return the ensemble of a table. Ctrl-C leaves no process behind."""
-    with leave_no_processes(n_jobs), one_thread(data.all.n < _FEW_ROWS):
+    with leave_no_processes(n_jobs):
         config = replace(config, settings=replace(config.settings, n_jobs=n_jobs))
         aside = config.validation
         rows = data.tuned
@@ -276,8 +272,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     )
     statuses = [*(done.status for done in trained), _softmax_left_out(problem.classes)]
     if config.svm and not policy.exact and problem.classes == 2:
-        machines, status = _low_rank_svm(problem, config, ensemble)
-        ensemble, statuses = ensemble.with_machines(machines), [*statuses, status]
+        ensemble = ensemble.with_machines(_low_rank_svm(problem, config, ensemble))
     messages = advice(
         [member.tuning for member in members],
         statuses,
@@ -314,15 +309,15 @@ def _held_out(
     return np.exp(logs), None
 
 
-def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> tuple[PairMachines, Status]:
+def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> PairMachines:
     """Return the SVM of two classes with the main member's inducing inputs, trained on all rows; none is kept."""
     main, model = ensemble.main, ensemble.svm_model
     assert main.few_points is not None
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
     solution = solve_low_rank(covariance, problem.y, model.C * config.svm_weights, config.slack)
+    solution.status.require()
     points, coefficients = covariance.expansion(problem.y * solution.alpha)
-    machines = PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)
-    return machines, solution.status
+    return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)
 
 
 def _softmax_left_out(n_classes: int) -> Status:

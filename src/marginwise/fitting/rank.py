@@ -37,6 +37,10 @@ class RankPolicy:
         """Whether the Gram matrix is exact."""
         return self.rank is None
 
+    def order(self, n: int) -> int:
+        """Return the most rows of a square matrix in the fit of a table of n rows."""
+        return n if self.rank is None else SCHEDULE.most_inducing if isinstance(self.rank, str) else self.rank
+
     def for_tuning(self, problem: Problem, start: Model) -> Problem:
         """Return the problem to tune on, with inducing inputs chosen for ``start`` where the rank is limited."""
         if self.rank is None:

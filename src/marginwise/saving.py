@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise._runtime.files import write_whole
 from marginwise.criteria import criterion_class, criterion_names
 from marginwise.ensemble import TunedModel, Vote
-from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
+from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._binary import BinaryModel
 from marginwise.estimators._calibration import Calibration
@@ -136,9 +136,9 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     if not os.path.isdir(target.parent):
         raise InvalidInputError("path", str(path), "a file in a directory that exists")
     if os.path.isdir(target):
-        raise InvalidInputError("path", str(path), "a file, and no directory")
+        raise InvalidInputError("path", str(path), "a file, not a directory")
     if not isinstance(model, BaseEstimator):
-        raise InvalidInputError("model", type(model).__name__, _WANTED)
+        raise InvalidInputError("model", Finding(f"is a {type(model).__name__}"), _WANTED)
     if hasattr(model, "set_callbacks"):
         model = copy.copy(model).set_callbacks()  # they watched the fit, and are no part of what it found
     try:
@@ -150,7 +150,9 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         ) from error
     own, foreign = _types(skops, archive)
     if not own & _MODELS:
-        raise InvalidInputError("model", f"a {type(model).__name__} with no part of marginwise in it", _WANTED)
+        raise InvalidInputError(
+            "model", Finding(f"is a {type(model).__name__} with no part of marginwise in it"), _WANTED
+        )
     if foreign:
         raise InvalidInputError(
             "model",
@@ -161,7 +163,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise InvalidInputError("model", f"a {type(model).__name__} that is not fitted", _WANTED) from None
+        raise InvalidInputError("model", Finding(f"is a {type(model).__name__} that is not fitted"), _WANTED) from None
     versions = {"marginwise": _VERSION, "numpy": np.__version__, "scipy": scipy.__version__}
     header = json.dumps({**versions, "scikit-learn": sklearn.__version__}).encode()
     content = header + b"\n" + archive

@@ -17,7 +17,7 @@ from marginwise.estimators._encoding import Encoding, averaged
 from marginwise.estimators._pairs import PairMachines, train_pairs
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
-from marginwise.estimators._tables import TableMixin
+from marginwise.estimators._tables import TableMixin, warn_of_table
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack, as_slack
@@ -108,6 +108,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
             self._fit(X, y, sample_weight)
         for solution in self.solutions_:
             solution.status.warn()
+        warn_of_table(self._schema.remarks)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:

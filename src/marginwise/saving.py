@@ -154,12 +154,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
             "model", Finding(f"is a {type(model).__name__} with no part of marginwise in it"), _WANTED
         )
     if foreign:
-        raise InvalidInputError(
-            "model",
-            f"a {type(model).__name__} with parts of type {', '.join(foreign)}",
-            "parts of marginwise, NumPy and scikit-learn only, because load_model trusts no others "
-            "(name criterion and search by strings, or use joblib.dump for yourself)",
-        )
+        raise _unsavable(model, foreign)
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -172,6 +167,19 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         write_whole(target, first.encode() + content)
     except OSError as error:
         raise MarginwiseError(f"{path} can't be written: {error.strerror or error}") from error
+
+
+def _unsavable(model: BaseEstimator, foreign: list[str]) -> InvalidInputError:
+    """Return the error for a model with parts that load_model would refuse, and what to save in its place."""
+    found = Finding(f"is a {type(model).__name__} that holds {', '.join(foreign)}")
+    if hasattr(model, "best_estimator_"):
+        return InvalidInputError("model", found, "what the search has found: save_model(search.best_estimator_, path)")
+    return InvalidInputError(
+        "model",
+        found,
+        "a model of parts that load_model trusts: those of marginwise, arrays, numbers and scikit-learn's estimators "
+        "(name criterion and search by strings, or use joblib.dump for yourself)",
+    )
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

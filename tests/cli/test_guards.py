@@ -38,8 +38,8 @@ def table_of(tmp_path: Path, **columns: object) -> Path:
         ),
         (
             {"name": lambda i: f"n{i % 50}"},
-            "column 'name' holds 50 different words in 60 rows, like an identifier; expected numbers, or words that rows "
-            "share; leave it out (--drop name)",
+            "column 'name' holds 50 different words in 60 rows, like an identifier; expected numbers, or words that "
+            "rows share; leave it out (--drop name)",
         ),
     ],
     ids=["whole numbers", "German dates", "names"],
@@ -63,7 +63,8 @@ def test_tables_that_are_refused(run, tmp_path: Path, command: str, columns: dic
         ),
         (
             {"seen": lambda i: f"2024-0{1 + i % 2}-{1 + i % 20:02}"},
-            "column 'seen' holds dates, taken as numbers of days: a weekday or season is not seen unless it is a column, too",
+            "column 'seen' holds dates, taken as numbers of days: a weekday or season is not seen unless it is a "
+            "column, too",
         ),
     ],
     ids=["class of one row", "row numbers", "dates"],

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from marginwise._characters import as_csv, visible
+from marginwise._wording import numbered, some
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import listed, percent, remark, warn
@@ -43,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     if output is not None:
         check_output("--output", output, force=arguments.force, inputs=[arguments.model, arguments.table])
 
-    from marginwise._wording import some
     from marginwise.cli.model_file import read_model
     from marginwise.datasets import load_inputs
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             remark(f"{name!r} has words that training had not, each a category of its own: {some(words)}\n")
         if error is not None:
             remark(
-                f"the table has {schema.target!r}, too: error {percent(error)} of {len(predictions)} rows, "
+                f"the table has {schema.target!r}, too: error {percent(error)} of {numbered(len(predictions), 'row')}, "
                 f"log-loss {'infinite' if log_loss is None else f'{log_loss:.3f}'}\n"
             )
             warn(_trained_on(seen, model))
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     with written_whole(output) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
         _write(result, stream, as_json=arguments.json)
     if not arguments.quiet:
-        remark(f"{len(predictions)} predictions written to {output}\n")
+        remark(f"{numbered(len(predictions), 'prediction')} written to {output}\n")
     return 0
 
 

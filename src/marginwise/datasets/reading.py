@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array
-from marginwise._wording import some
+from marginwise._wording import numbered, some
 from marginwise.errors import InvalidInputError
 from marginwise.tables.reading import NUMBER, TEXT, Cells, as_objects
 from marginwise.tables.text import is_missing, may_be_number, number
@@ -139,7 +139,7 @@ class Grid:
 
     @property
     def _shape(self) -> str:
-        count = f"{len(self.names)} columns"
+        count = numbered(len(self.names), "column")
         return count if self.header else f"{count} and was read without a header (header says whether it has one)"
 
     def places(self, cells: Iterable[tuple[int, int]]) -> str:

@@ -167,8 +167,8 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
         X, y, weights, given = X[kept], y[kept], weights[kept], given[kept]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        found = f"has {numbered(len(classes), 'class')}"
-        raise InvalidInputError("y", Finding(found), "at least two among the rows of positive weight")
+        found = Finding("has one class only")
+        raise InvalidInputError("y", found, "at least two classes among the rows of positive weight")
     if balanced:
         # From the weighted counts, so that a weight of 2 stays the same as the row given twice.
         counts = np.bincount(codes, weights)

@@ -15,6 +15,7 @@ from marginwise._runtime.jit import telling_of_compilation
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._encoding import Encoding, averaged
 from marginwise.estimators._pairs import PairMachines, train_pairs
+from marginwise.estimators._parameters import require_no_name_of_a_matrix
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin, warn_of_table
@@ -142,6 +143,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
 
     def _model(self, columns: Sequence[int] | None = None) -> Model:
         """Return the model; ``columns`` are those of the inputs, where these are more."""
+        require_no_name_of_a_matrix(self.kernel, "MarginSVC(kernel=Precomputed(K))")
         if self.kernel is None:
             model: Model = Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
         else:

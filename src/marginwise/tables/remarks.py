@@ -31,7 +31,7 @@ def remarks(notes: Iterable[Note], mend: str) -> tuple[str, ...]:
     said = []
     for taken, as_what in (
         ({note.column: note.missing for note in notes}, "missing"),
-        ({note.column: note.limits for note in notes}, "the limits that they name"),
+        ({note.column: note.limits for note in notes}, "the limit itself"),
     ):
         words = dict.fromkeys(repr(word) for own in taken.values() for word in own)
         if words:

@@ -138,14 +138,14 @@ def text_dates(cells: TextColumn) -> npt.NDArray[Any] | None:
 
 
 def words_among_numbers(cells: TextColumn, decimal: str = ".") -> tuple[str, ...]:
-    """Return the words that keep a column from being numbers, if at least half of its cells are numbers.
+    """Return the words that keep a column from being numbers, if more than half of its cells are numbers.
 
     Numbers by another convention than ``decimal`` count as numbers, and are such words.
     """
     counts = Counter(cell for cell in cells if cell is not None and not (isinstance(cell, str) and _is_no_value(cell)))
     words = [cell for cell in counts if isinstance(cell, str) and _quantity(cell.strip(), decimal) is None]
     others = sum(counts[word] for word in words if not is_number_otherwise(word))
-    return tuple(words) if 2 * others <= counts.total() else ()
+    return tuple(words) if 2 * others < counts.total() else ()
 
 
 def number(cell: str, decimal: str = ".") -> float | None:

@@ -40,7 +40,7 @@ from marginwise.estimators._pairs import PairMachines
 from marginwise.estimators._scaling import Scaling
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
-from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear, Sum
+from marginwise.kernels import RBF, Blend, Constant, Laplacian, Linear, Precomputed, Sum
 from marginwise.likelihoods import LIKELIHOODS
 from marginwise.many import SoftmaxLink
 from marginwise.model import Model
@@ -107,7 +107,7 @@ _PARTS: tuple[type, ...] = (
     TunedModel,
     Tuning,
     Vote,
-    *(Model, RBF, Blend, Constant, Laplacian, Linear, Sum),
+    *(Model, RBF, Blend, Constant, Laplacian, Linear, Precomputed, Sum),
 )
 
 

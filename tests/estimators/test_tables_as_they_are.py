@@ -245,7 +245,7 @@ def test_an_array_of_durations_and_numbers_is_a_table() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": "large"}, "column 'size' holds words; expected numbers, as in training"),
+        ({"size": "large"}, r"column 'size' holds words \('large'\); expected numbers, as in training"),
         ({"colour": 3}, "column 'colour' holds numbers; expected categories such as 'blue', as in training"),
         ({"size": np.inf}, "column 'size' holds infinity in row 0"),
         ({"size": pd.Timestamp("2024-05-31")}, "column 'size' holds dates"),

@@ -25,7 +25,7 @@ from marginwise.tables.reading import (
     plain,
 )
 from marginwise.tables.remarks import Note
-from marginwise.tables.text import TextNumbers, text_dates, text_numbers, words_among_numbers
+from marginwise.tables.text import TextNumbers, may_be_number, text_dates, text_numbers, words_among_numbers
 
 #: Which columns are categories: by their types, none, or a mask, places or names.
 FROM_DTYPE = "from_dtype"
@@ -115,8 +115,9 @@ class Column:
     def _from_text(self, cells: Cells) -> tuple[Array, Note]:
         numbers = text_numbers(cells.values, cells.decimal)
         if numbers is None:
-            among = words_among_numbers(cells.values, cells.decimal)
-            raise self._changed(f"holds words ({some(map(repr, among))})" if among else "holds words")
+            texts = (value for value in cells.values if isinstance(value, str))
+            words = dict.fromkeys(text for text in texts if not may_be_number(text, cells.decimal))
+            raise self._changed(f"holds words ({some(map(repr, words))})")
         if numbers.percent.any() and self.percent_unit is None:
             raise self._changed("holds numbers with a percent sign", "numbers without the sign")
         return self._finite(numbers.in_units(self.percent_unit)), _note(self.name, cells, numbers, self.percent_unit)

@@ -164,7 +164,7 @@ def is_missing(cell: str) -> bool:
 
 def may_be_number(cell: str, decimal: str = ".") -> bool:
     """Return whether a cell may stand in a column of numbers."""
-    return _is_no_value(cell) or _quantity(cell, decimal) is not None
+    return _is_no_value(cell) or _quantity(cell.strip(), decimal) is not None
 
 
 def _is_no_value(cell: str) -> bool:

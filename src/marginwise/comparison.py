@@ -115,8 +115,10 @@ def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words:
         chosen_criterion(name, None, 2)
     for name in peers:
         choose("peers", name, _PEERS)
-    tuned = {
-        "TunedSVC" if name == "auto" else f"TunedSVC {name}": TunedSVC(criterion=name, random_state=seed)
+    tuned = {  # a fold alone may not show which columns are words
+        "TunedSVC" if name == "auto" else f"TunedSVC {name}": TunedSVC(
+            criterion=name, random_state=seed, categorical_features=words.tolist()
+        )
         for name in criteria
     }
     return tuned | {name: _PEERS[name](seed, words) for name in peers}

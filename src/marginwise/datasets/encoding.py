@@ -48,7 +48,7 @@ def learn_columns(
             _check_categories(grid, j, column)
         learnt.append(column)
         notes.append(note._replace(from_text=False))  # files have nothing but text
-        found.append(_dates(grid, j) if column.kind == DATE else _finite(grid, j, typed.values))
+        found.append(_dates(grid, j)[0] if column.kind == DATE else _finite(grid, j, typed.values))
     return _matrix(found), Schema(tuple(learnt), remarks=remarks(notes, _MEND))
 
 
@@ -65,7 +65,7 @@ def _read(grid: Grid, j: int, column: Column) -> tuple[npt.NDArray[Any], Note]:
     if column.kind in (CATEGORY, ORDERED) and all(isinstance(category, str) for category in column.categories):
         return grid.word_cells(j), note
     if column.kind == DATE:
-        return _dates(grid, j), note
+        return _dates(grid, j)
     if cells.kind == TEXT and not cells.missing.all():
         _require_numbers(grid, j)
         values, note = Column(grid.names[j], NUMBER, percent_unit=column.percent_unit).numbers(cells)
@@ -146,14 +146,16 @@ def _known_words(grid: Grid, j: int, levels: Sequence[str]) -> npt.NDArray[Any]:
     return cells
 
 
-def _dates(grid: Grid, j: int) -> npt.NDArray[Any]:
+def _dates(grid: Grid, j: int) -> tuple[npt.NDArray[Any], Note]:
     cells = grid.word_cells(j)
     dates = text_dates(cells)
-    if dates is None and any(cell is not None for cell in cells):
+    if dates is not None:
+        return dates.values, Note(grid.names[j], dates.missing)
+    if any(cell is not None for cell in cells):
         raise wrong_file(
             grid.path, f"dates such as 2024-05-31 in column {grid.names[j]!r}, as in training, but it has others"
         )
-    return cells if dates is None else dates
+    return cells, Note(grid.names[j])
 
 
 def _require_numbers(grid: Grid, j: int) -> None:

@@ -80,7 +80,8 @@ class Column:
         words = [isinstance(value, str) for value in cells.values[~cells.missing]]
         dates = text_dates(cells.values) if all(words) else None
         if dates is not None:
-            return LearntColumn(cls(name, DATE), Cells(DATE, days_of(dates)), Note(name, dates=True))
+            note = Note(name, dates.missing, dates=True)
+            return LearntColumn(cls(name, DATE), Cells(DATE, days_of(dates.values)), note)
         among = words_among_numbers(cells.values, cells.decimal)
         if category is False:
             raise _words_are_no_numbers(name)
@@ -107,7 +108,7 @@ class Column:
             return self._from_text(cells)
         dates = text_dates(cells.values) if self.kind == DATE and cells.kind == TEXT else None
         if dates is not None:
-            return days_of(dates), nothing
+            return days_of(dates.values), Note(self.name, dates.missing)
         if cells.kind != self.kind:
             raise self._changed("holds words" if cells.kind == CATEGORY else f"holds {IN_WORDS[cells.kind]}")
         return self._finite(cells.values), nothing

@@ -24,7 +24,7 @@ TextColumn = Sequence[Any] | npt.NDArray[Any]
 #: What a missing value is written as in any column, in any mixture of capitals.
 MISSING = frozenset({"", "na", "nan", "?", "null"})
 
-#: What is a missing value only where the other cells are numbers: among words it may be a category.
+#: What is a missing value only where the other cells are numbers or dates: among words it may be a category.
 MISSING_AMONG_NUMBERS = frozenset(
     {
         *("-", "--", "---", "–", "—", ".", "..", "...", "*"),
@@ -122,11 +122,22 @@ def _quantity(word: str, decimal: str) -> _Quantity | None:
     return None if value is None else _Quantity(value, share is not None, limit is not None)
 
 
-def text_dates(cells: TextColumn) -> npt.NDArray[Any] | None:
-    """Return a column of dates as ISO 8601 writes them (2024-05-31), None where one is missing; None if it is none."""
+class TextDates(NamedTuple):
+    """A column of text as dates, None where they are missing, and the words that were taken as missing."""
+
+    values: npt.NDArray[Any]
+    missing: tuple[str, ...]
+
+
+def text_dates(cells: TextColumn) -> TextDates | None:
+    """Return a column of dates as ISO 8601 writes them (2024-05-31); None if it holds something else, or no date."""
     moments = np.empty(len(cells), dtype=object)
+    missing: dict[str, None] = {}
     for i, cell in enumerate(cells):
         if cell is None or is_missing(cell):
+            continue
+        if cell.strip().casefold() in MISSING_AMONG_NUMBERS:
+            missing[cell.strip()] = None
             continue
         try:
             moments[i] = datetime.fromisoformat(cell) if _ISO_DATE.match(cell) else None
@@ -134,7 +145,8 @@ def text_dates(cells: TextColumn) -> npt.NDArray[Any] | None:
             return None
         if moments[i] is None:
             return None
-    return moments if any(moment is not None for moment in moments) else None
+    found = any(moment is not None for moment in moments)
+    return TextDates(moments, tuple(missing)) if found else None
 
 
 def words_among_numbers(cells: TextColumn, decimal: str = ".") -> tuple[str, ...]:

@@ -66,8 +66,9 @@ def test_words_are_remarkable_only_among_numbers() -> None:
 
 
 def test_dates_are_as_iso_8601_writes_them() -> None:
-    dates = text_dates(["2024-05-31", None, "NA", "2024-06-01 12:00"])
-    assert [date and date.day for date in dates] == [31, None, None, 1]
+    dates = text_dates(["2024-05-31", None, "NA", "2024-06-01 12:00", "n/a"])
+    assert [date and date.day for date in dates.values] == [31, None, None, 1, None]
+    assert dates.missing == ("n/a",)
     assert text_dates(["2024-05-31", "31.5.2024"]) is None
     assert text_dates(["2024-05-31", "2024-13-01"]) is None
     assert text_dates([None, ""]) is None

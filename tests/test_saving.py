@@ -468,7 +468,7 @@ def test_only_fitted_models_are_saved_and_only_to_files(model, tmp_path):
         save_model(TunedSVC(), tmp_path / "model")
     with pytest.raises(InvalidInputError, match="a Pipeline that is not fitted"):
         save_model(make_pipeline(StandardScaler(), MarginSVC()), tmp_path / "model")
-    with pytest.raises(InvalidInputError, match="a file, and no directory"):
+    with pytest.raises(InvalidInputError, match="a file, not a directory"):
         save_model(model, tmp_path)
     save_model(model, tmp_path / ("m" * 250))
     assert load_model(tmp_path / ("m" * 250)).classes_.tolist() == ["no", "yes"]

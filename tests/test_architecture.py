@@ -17,6 +17,7 @@ LAYERS = [
     "_characters",
     "_runtime",
     "_summary",
+    "_wording",
     "kernels",
     "model",
     "hyperparameters",

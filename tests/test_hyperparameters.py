@@ -136,7 +136,7 @@ def test_scales_for_isotropic_and_ard() -> None:
 
 
 def test_the_wrong_number_of_length_scales() -> None:
-    with pytest.raises(InvalidInputError, match="length_scales is '2 values'; expected 1 or 3 values, because X has 3"):
+    with pytest.raises(InvalidInputError, match="length_scales has 2 values; expected 1 or 3 values, because X has 3"):
         Hyperparameters(length_scales=[1, 2]).scales_for(3)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import skops.io
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -275,9 +276,9 @@ def test_other_files_are_refused(tmp_path):
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     foreign = TunedSVC(criterion=OwnCriterion())
-    with pytest.raises(InvalidInputError, match=r"OwnCriterion.*load_model trusts no others"):
+    with pytest.raises(InvalidInputError, match=r"OwnCriterion; expected a model of parts that load_model trusts"):
         save_model(foreign, tmp_path / "model")
-    with pytest.raises(InvalidInputError, match="model is 'dict'"):
+    with pytest.raises(InvalidInputError, match="model is a dict"):
         save_model({}, tmp_path / "model")
     with pytest.raises(InvalidInputError, match="no part of marginwise"):
         save_model(LogisticRegression(), tmp_path / "model")
@@ -467,7 +468,7 @@ def test_only_fitted_models_are_saved_and_only_to_files(model, tmp_path):
         save_model(TunedSVC(), tmp_path / "model")
     with pytest.raises(InvalidInputError, match="a Pipeline that is not fitted"):
         save_model(make_pipeline(StandardScaler(), MarginSVC()), tmp_path / "model")
-    with pytest.raises(InvalidInputError, match="a file, and no directory"):
+    with pytest.raises(InvalidInputError, match="a file, not a directory"):
         save_model(model, tmp_path)
     save_model(model, tmp_path / ("m" * 250))
     assert load_model(tmp_path / ("m" * 250)).classes_.tolist() == ["no", "yes"]
@@ -476,3 +477,12 @@ def test_only_fitted_models_are_saved_and_only_to_files(model, tmp_path):
     with pytest.raises(InvalidInputError, match="a file that save_model wrote"):
         load_model(tmp_path / ("m" * 300))
     assert [file.name for file in tmp_path.iterdir()] == ["m" * 250]
+
+
+def test_what_a_search_has_found_can_be_saved(path):
+    X, y = np.linspace(-1.0, 1.0, 12)[:, None], np.arange(12) > 5
+    search = GridSearchCV(MarginSVC(), {"C": [0.1, 1.0]}, cv=2).fit(X, y)
+    with pytest.raises(InvalidInputError, match=r"is a GridSearchCV .*: save_model\(search.best_estimator_, path"):
+        save_model(search, path)
+    save_model(search.best_estimator_, path)
+    np.testing.assert_array_equal(load_model(path).predict(X), search.predict(X))

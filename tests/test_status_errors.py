@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import warnings
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 
-from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError, NotConvergedError, choose
+import marginwise
+from marginwise.errors import (
+    ConvergenceWarning,
+    Finding,
+    InvalidInputError,
+    MarginwiseError,
+    NotConvergedError,
+    choose,
+)
 from marginwise.status import CONVERGED, Code, Status
 
 FAILED = Status(False, "the iteration did not end; try a smaller C")
@@ -36,6 +46,24 @@ def test_errors_cross_process_borders() -> None:
     assert str(error) == "y[3] is 2.0; expected -1 or +1."
     assert error.argument == "y[3]"
     assert str(pickle.loads(pickle.dumps(NotConvergedError("too far")))) == "too far"
+
+
+def test_what_is_wrong_may_be_said_in_words() -> None:
+    error = InvalidInputError("y", Finding("has one class only"), "two classes")
+    assert str(error) == str(pickle.loads(pickle.dumps(error))) == "y has one class only; expected two classes."
+
+
+def test_sentences_are_never_shown_as_values() -> None:
+    """A string that the library writes itself is a Finding: 'y is "labels of 1 class"' reads like a value."""
+    quoted = []
+    for path in sorted(Path(marginwise.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InvalidInputError":
+                value = node.args[1]
+                written = isinstance(value, ast.Constant) and isinstance(value.value, str)
+                if written or isinstance(value, ast.JoinedStr):
+                    quoted.append(f"{path.name}:{node.lineno}: {ast.unparse(value)}")
+    assert quoted == []
 
 
 def test_choose_returns_an_option() -> None:

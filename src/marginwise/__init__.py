@@ -78,4 +78,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    """Return the public names, and modules that were imported, but not what this one uses itself."""
+    modules = (value for value in globals().values() if getattr(value, "__package__", "").startswith("marginwise"))
+    names = {module.__name__.removeprefix("marginwise.") for module in modules}
+    return sorted({*__all__, "__version__", *(name for name in names if not name.startswith("_"))})

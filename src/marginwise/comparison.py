@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
-from marginwise.errors import InvalidInputError, MarginwiseError, choose
+from marginwise.errors import Finding, InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._parameters import chosen_criterion
 
@@ -46,7 +46,7 @@ class GridSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         folds = min(5, int(np.unique(y, return_counts=True)[1].min()))
         if folds < 2:
             raise InvalidInputError(
-                "y", "a class with one row", "at least two rows of each class, for cross-validation"
+                "y", Finding("has a class with one row"), "at least two rows of each class, for cross-validation"
             )
         self.search_ = GridSearchCV(SVC(), GRID, cv=folds).fit(X, y)
         self.calibrated_ = CalibratedClassifierCV(SVC(**self.search_.best_params_), cv=folds).fit(X, y)
@@ -115,8 +115,10 @@ def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words:
         chosen_criterion(name, None)
     for name in peers:
         choose("peers", name, _PEERS)
-    tuned = {
-        "TunedSVC" if name == "auto" else f"TunedSVC {name}": TunedSVC(criterion=name, random_state=seed)
+    tuned = {  # a fold alone may not show which columns are words
+        "TunedSVC" if name == "auto" else f"TunedSVC {name}": TunedSVC(
+            criterion=name, random_state=seed, categorical_features=words.tolist()
+        )
         for name in criteria
     }
     return tuned | {name: _PEERS[name](seed, words) for name in peers}

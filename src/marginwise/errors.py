@@ -9,6 +9,10 @@ class MarginwiseError(Exception):
     """Base of every error raised on purpose by marginwise."""
 
 
+class Finding(str):
+    """What is wrong with an argument whose value is not to be shown: the rest of a sentence, verb first."""
+
+
 class InvalidInputError(MarginwiseError, ValueError):
     """An argument has a value that is not allowed; the message names it and says what is.
 
@@ -17,7 +21,7 @@ class InvalidInputError(MarginwiseError, ValueError):
     argument : str
         Its name.
     value : object
-        What was given.
+        What was given; or, as a :class:`Finding`, what is wrong with it.
     allowed : str
         What is expected.
 
@@ -25,6 +29,8 @@ class InvalidInputError(MarginwiseError, ValueError):
     --------
     >>> str(InvalidInputError("C", -1, "a positive number"))
     'C is -1; expected a positive number.'
+    >>> str(InvalidInputError("y", Finding("has one class only"), "two classes or more"))
+    'y has one class only; expected two classes or more.'
     """
 
     def __init__(self, argument: str, value: object, allowed: str) -> None:
@@ -32,7 +38,8 @@ class InvalidInputError(MarginwiseError, ValueError):
         self.argument, self.value, self.allowed = argument, value, allowed
 
     def __str__(self) -> str:
-        return f"{self.argument} is {self.value!r}; expected {self.allowed}."
+        found = self.value if isinstance(self.value, Finding) else f"is {self.value!r}"
+        return f"{self.argument} {found}; expected {self.allowed}."
 
 
 class NotConvergedError(MarginwiseError, ArithmeticError):

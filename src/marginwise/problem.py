@@ -14,7 +14,7 @@ from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance import DenseCovariance, LowRankCovariance, as_blocks
 from marginwise.draw import input_numbers
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.examples import agreement_by_chance, count_examples, counts_of
 from marginwise.model import Model
 
@@ -183,7 +183,7 @@ def as_problem(
     labels, weights = check_labels(y, n).copy(), check_weights(sample_weight, n).copy()
     points = None if inducing is None else check_inputs(inducing, "inducing").copy()
     if points is not None and points.shape[1] != d:
-        raise InvalidInputError("inducing", f"an array of shape {points.shape}", f"shape (m, {d}), like rows of X")
+        raise InvalidInputError("inducing", Finding(f"has shape {points.shape}"), f"shape (m, {d}), like rows of X")
     numbers = None if examples is None else check_weights(examples, n, "examples").copy()
     return Problem(inputs.copy(), labels, weights, points, numbers)
 
@@ -210,7 +210,7 @@ def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:
     matrix = _as_floats(name, X)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInputError(
-            name, f"an array of shape {matrix.shape}", "shape (n, d) with at least one row and one column"
+            name, Finding(f"has shape {matrix.shape}"), "shape (n, d) with at least one row and one column"
         )
     return require_near(np.ascontiguousarray(_finite(name, matrix)), name)
 
@@ -230,10 +230,10 @@ def check_gram(gram: npt.ArrayLike) -> Array:
     """
     matrix = _finite("gram", np.ascontiguousarray(_as_floats("gram", gram)))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise InvalidInputError("gram", f"an array of shape {matrix.shape}", "a square matrix, shape (n, n)")
+        raise InvalidInputError("gram", Finding(f"has shape {matrix.shape}"), "a square matrix, shape (n, n)")
     some = np.arange(0, len(matrix), max(1, len(matrix) // 16))
     if not np.allclose(matrix[some], matrix[:, some].T, rtol=1e-9, atol=1e-9 * np.abs(matrix.diagonal()).max()):
-        raise InvalidInputError("gram", "not symmetric", "K(x_i, x_j) = K(x_j, x_i)")
+        raise InvalidInputError("gram", Finding("is not symmetric"), "K(x_i, x_j) = K(x_j, x_i)")
     if (matrix.diagonal() <= 0).any():
         row = int(np.argmin(matrix.diagonal()))
         raise InvalidInputError(f"gram[{row}, {row}]", matrix[row, row].item(), "a positive number, K(x, x)")
@@ -244,7 +244,7 @@ def check_labels(y: npt.ArrayLike, n: int) -> Array:
     """Return ``y`` as ``n`` float64 labels -1 or +1."""
     labels = _as_floats("y", y)
     if labels.shape != (n,):
-        raise InvalidInputError("y", f"an array of shape {labels.shape}", f"shape ({n},), one label for each row")
+        raise InvalidInputError("y", Finding(f"has shape {labels.shape}"), f"shape ({n},), one label for each row")
     wrong = np.flatnonzero(np.abs(labels) != 1.0)
     if wrong.size:
         raise InvalidInputError(f"y[{wrong[0]}]", labels[wrong[0]].item(), "-1 or +1")
@@ -257,7 +257,7 @@ def check_weights(sample_weight: npt.ArrayLike | None, n: int, name: str = "samp
         return np.ones(n)
     weights = _finite(name, _as_floats(name, sample_weight))
     if weights.shape != (n,):
-        raise InvalidInputError(name, f"an array of shape {weights.shape}", f"shape ({n},), one weight for each row")
+        raise InvalidInputError(name, Finding(f"has shape {weights.shape}"), f"shape ({n},), one weight for each row")
     wrong = np.flatnonzero((weights < 1.0 / _HEAVY) | (weights > _HEAVY))
     if wrong.size:
         weight = weights[wrong[0]].item()

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
 from marginwise.criteria import criterion_class, criterion_names
-from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
+from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._scaling import Scaling
@@ -37,11 +37,12 @@ from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels, SoftmaxLabels
+from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
 from marginwise.inference.prediction import GaussianPredictor
-from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Sum
+from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum
 from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
 from marginwise.many import ClassPredictor, SoftmaxLink
 from marginwise.model import Model
@@ -74,7 +75,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    *(Candidate, Ensemble, Member),
+    *(Candidate, Ensemble, Member, Selection),
     *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     Calibration,
@@ -90,7 +91,7 @@ _PARTS: tuple[type, ...] = (
     Trace,
     Tuning,
     Vote,
-    *(Model, RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Sum),
+    *(Model, RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum),
 )
 
 
@@ -119,9 +120,9 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     if not os.path.isdir(target.parent):
         raise InvalidInputError("path", str(path), "a file in a directory that exists")
     if os.path.isdir(target):
-        raise InvalidInputError("path", str(path), "a file, and no directory")
+        raise InvalidInputError("path", str(path), "a file, not a directory")
     if not isinstance(model, BaseEstimator):
-        raise InvalidInputError("model", type(model).__name__, _WANTED)
+        raise InvalidInputError("model", Finding(f"is a {type(model).__name__}"), _WANTED)
     if hasattr(model, "set_callbacks"):
         model = copy.copy(model).set_callbacks()  # they watched the fit, and are no part of what it found
     try:
@@ -133,18 +134,15 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         ) from error
     own, foreign = _types(skops, archive)
     if not own & _MODELS:
-        raise InvalidInputError("model", f"a {type(model).__name__} with no part of marginwise in it", _WANTED)
-    if foreign:
         raise InvalidInputError(
-            "model",
-            f"a {type(model).__name__} with parts of type {', '.join(foreign)}",
-            "parts of marginwise, NumPy and scikit-learn only, because load_model trusts no others "
-            "(name criterion and search by strings, or use joblib.dump for yourself)",
+            "model", Finding(f"is a {type(model).__name__} with no part of marginwise in it"), _WANTED
         )
+    if foreign:
+        raise _unsavable(model, foreign)
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise InvalidInputError("model", f"a {type(model).__name__} that is not fitted", _WANTED) from None
+        raise InvalidInputError("model", Finding(f"is a {type(model).__name__} that is not fitted"), _WANTED) from None
     versions = {"marginwise": _VERSION, "numpy": np.__version__, "scipy": scipy.__version__}
     header = json.dumps({**versions, "scikit-learn": sklearn.__version__}).encode()
     content = header + b"\n" + archive
@@ -153,6 +151,19 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
         write_whole(target, first.encode() + content)
     except OSError as error:
         raise MarginwiseError(f"{path} can't be written: {error.strerror or error}") from error
+
+
+def _unsavable(model: BaseEstimator, foreign: list[str]) -> InvalidInputError:
+    """Return the error for a model with parts that load_model would refuse, and what to save in its place."""
+    found = Finding(f"is a {type(model).__name__} that holds {', '.join(foreign)}")
+    if hasattr(model, "best_estimator_"):
+        return InvalidInputError("model", found, "what the search has found: save_model(search.best_estimator_, path)")
+    return InvalidInputError(
+        "model",
+        found,
+        "a model of parts that load_model trusts: those of marginwise, arrays, numbers and scikit-learn's estimators "
+        "(name criterion and search by strings, or use joblib.dump for yourself)",
+    )
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

@@ -14,7 +14,7 @@ from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.processes import check_n_jobs
 from marginwise._summary import summary
 from marginwise.criteria import Criterion, as_criterion
-from marginwise.errors import InvalidInputError, choose
+from marginwise.errors import Finding, InvalidInputError, choose
 from marginwise.hyperparameters import as_model, paper_start
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Likelihood
@@ -376,7 +376,7 @@ def _held_out(problem: Problem, sets: dict[str, LabelledData | None]) -> dict[st
     for name, held in checked.items():
         if held.X.shape[1] != problem.X.shape[1]:
             raise InvalidInputError(
-                name, f"{held.X.shape[1]} columns", f"{problem.X.shape[1]} columns, as many as X has"
+                name, Finding(f"has {held.X.shape[1]} columns"), f"{problem.X.shape[1]} columns, as many as X has"
             )
     return checked
 

@@ -33,12 +33,13 @@ def table_of(tmp_path: Path, **columns: object) -> Path:
         ),
         (
             {"seen": lambda i: f"{1 + i % 28}.{1 + i % 12}.2024 12:30"},
-            "column is 'seen'; expected numbers or a few categories, but it holds 60 different dates",
+            "column 'seen' holds 60 different dates, each an input of its own; expected numbers or a few categories; "
+            "leave it out (--drop seen), or write the dates as 2024-05-31",
         ),
         (
             {"name": lambda i: f"n{i % 50}"},
-            "column is 'name'; expected numbers, or words that rows share, but it has 50 different words in 60 rows, "
-            "like an identifier; leave it out (--drop name)",
+            "column 'name' holds 50 different words in 60 rows, like an identifier; expected numbers, or words that "
+            "rows share; leave it out (--drop name)",
         ),
     ],
     ids=["whole numbers", "German dates", "names"],
@@ -62,7 +63,8 @@ def test_tables_that_are_refused(run, tmp_path: Path, command: str, columns: dic
         ),
         (
             {"seen": lambda i: f"2024-0{1 + i % 2}-{1 + i % 20:02}"},
-            "'seen' holds dates, taken as numbers of days: a weekday or season is not seen unless it is a column, too",
+            "column 'seen' holds dates, taken as numbers of days: a weekday or season is not seen unless it is a "
+            "column, too",
         ),
     ],
     ids=["class of one row", "row numbers", "dates"],
@@ -95,7 +97,9 @@ def test_an_error_that_a_single_class_has_too_is_told(run, tmp_path: Path) -> No
 
 
 def test_a_table_with_nothing_wrong_has_no_warnings(run, tmp_path: Path) -> None:
-    assert run("fit", table_of(tmp_path), *FIT, "--quiet") == (0, "", "")
+    code, out, err = run("fit", table_of(tmp_path), *FIT, "--quiet")
+    assert (code, out.count("\n"), err) == (0, 1, "")
+    assert out.startswith("t.csv: error ")
 
 
 def test_class_weight_is_that_of_the_estimator(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from marginwise import TunedSVC
 from marginwise.cli.influence import influences
-from marginwise.datasets import Table
+from marginwise.datasets import Schema, Table
 from peak_memory import peak_memory
 
 
@@ -22,8 +22,8 @@ class Rule:
         return np.column_stack([1 - p, p])
 
 
-def table(X, columns, categories=None) -> Table:
-    return Table(X, np.arange(len(X)) % 2, tuple(columns), "y", categories or {})
+def table(X, columns) -> Table:
+    return Table(X, np.arange(len(X)) % 2, Schema.learnt(X)[0].named(columns))
 
 
 def test_a_column_moves_the_prediction_as_often_as_its_cells_differ() -> None:
@@ -43,7 +43,7 @@ def test_columns_of_words_are_shuffled_as_they_are() -> None:
         seen.append(X)
         return np.where(X[:, 0] == "r", 1.0, -1.0)
 
-    found = influences(Rule(function), table(X, ["colour", "size"], {"colour": ("r", "g", "b")}), seed=0)
+    found = influences(Rule(function), table(X, ["colour", "size"]), seed=0)
     assert list(found) == ["colour", "size"]
     assert 0.2 < found["colour"] < 0.5
     assert found["size"] == 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from marginwise.cli.text import aligned, bar, numbered, percent, printable
+from marginwise._wording import numbered
+from marginwise.cli.text import aligned, bar, percent, printable
 
 
 def test_columns_are_aligned_and_lines_have_no_blanks_at_their_ends() -> None:

@@ -129,7 +129,7 @@ def test_what_is_wrong_is_said() -> None:
         MODEL.fit(chunked(TABLE.X), TABLE.y[:-1])
     broken = TABLE.X.copy()
     broken[300, 1] = np.inf
-    with pytest.raises(InvalidInputError, match="column 1 is 'infinity'"):
+    with pytest.raises(InvalidInputError, match="column 1 holds infinity"):
         MODEL.fit(chunked(broken), TABLE.y)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginwise.datasets import load_table
-from marginwise.datasets.reading import MISSING, number
+from marginwise.tables.text import may_be_number
 
 
 @pytest.fixture
@@ -158,9 +158,8 @@ def test_many_rows_of_numbers_are_read_exactly(write, rng: np.random.Generator) 
 
 def is_plain_word(word: str) -> bool:
     """Whether a table holds a word as it is: no blanks around it, no number, no sign of a missing value."""
-    is_number = number(word.replace(",", ".", 1)) is not None
     unusable = {"\0", "\ufeff"} & set(word)  # no text holds the first; the second is dropped as a byte order mark
-    return word == word.strip() and not is_number and word.casefold() not in MISSING and not unusable
+    return word == word.strip() and not may_be_number(word.replace(",", ".", 1)) and not unusable
 
 
 any_words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(is_plain_word)

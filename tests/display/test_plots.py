@@ -121,7 +121,7 @@ def test_one_axes_is_divided():
     assert len(display.axes_) == 2
     assert ax not in display.figure_.axes
     assert display.figure_ is display.axes_[1].figure
-    with pytest.raises(InvalidInputError, match="axes placed by hand"):
+    with pytest.raises(InvalidInputError, match="ax was placed by hand"):
         ReliabilityDisplay([0.1, 0.9], [0, 1]).plot(plt.figure().add_axes((0, 0, 1, 1)))
     with pytest.raises(InvalidInputError, match="3 axes"):
         ReliabilityDisplay([0.1, 0.9], [0, 1]).plot(plt.figure().subplots(3))

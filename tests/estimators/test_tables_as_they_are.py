@@ -184,8 +184,8 @@ def test_which_columns_are_categories_can_be_said() -> None:
         (["shape"], "'shape'.*the columns are colour, size"),
         ([2], "categorical_features is 2"),
         ([True], "1 truth values"),
-        ([1], "column 'colour' is 'words'"),
-        (None, "column 'colour' is 'words'"),
+        ([1], "column 'colour' holds words"),
+        (None, "column 'colour' holds words"),
     ],
 )
 def test_categories_that_are_none(said, message: str) -> None:
@@ -202,7 +202,7 @@ def test_ordered_categories_keep_their_order() -> None:
     expected = TunedSVC(**FEW).fit(numbers, Y).predict_proba(numbers)
     np.testing.assert_array_equal(model.predict_proba(frame), expected)
     np.testing.assert_array_equal(model.predict_proba(frame.assign(level=frame["level"].astype(str))), expected)
-    with pytest.raises(InvalidInputError, match="column 'level' is \"'top' came, which has no place among 'low'"):
+    with pytest.raises(InvalidInputError, match="column 'level' holds 'top', which has no place among 'low'"):
         model.predict(frame.assign(level="top"))
 
 
@@ -230,7 +230,7 @@ def test_dates_are_days_with_a_remark(kind: str) -> None:
     with pytest.warns(TableWarning, match="column 'when' holds dates, taken as numbers of days"):
         model = TunedSVC(**FEW).fit(frame, Y)
     assert model._cells(frame)[:, 0].tolist() == (19723 + days).tolist()
-    with pytest.raises(InvalidInputError, match="column 'when' is 'numbers came'; expected dates, as in training"):
+    with pytest.raises(InvalidInputError, match="column 'when' holds numbers; expected dates, as in training"):
         model.predict(pd.DataFrame({"when": days, "size": SIZE}))
 
 
@@ -245,11 +245,11 @@ def test_an_array_of_durations_and_numbers_is_a_table() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": "large"}, "column 'size' is 'words came'; expected numbers, as in training"),
-        ({"colour": 3}, "column 'colour' is 'numbers came'; expected categories such as 'blue', as in training"),
-        ({"size": np.inf}, "column 'size' is 'infinity in row 0'"),
-        ({"size": pd.Timestamp("2024-05-31")}, "column 'size' is 'dates came'"),
-        ({"size": [[1]] * N}, "column 'size' is 'cells of types list'"),
+        ({"size": "large"}, r"column 'size' holds words \('large'\); expected numbers, as in training"),
+        ({"colour": 3}, "column 'colour' holds numbers; expected categories such as 'blue', as in training"),
+        ({"size": np.inf}, "column 'size' holds infinity in row 0"),
+        ({"size": pd.Timestamp("2024-05-31")}, "column 'size' holds dates"),
+        ({"size": [[1]] * N}, "column 'size' has cells of types list"),
     ],
     ids=["words", "numbers", "infinity", "dates", "lists"],
 )
@@ -311,7 +311,7 @@ def test_the_model_file_keeps_the_schema(with_gaps: TunedSVC, tmp_path) -> None:
     new = FRAME.assign(colour=["purple", None, *COLOUR[2:]])
     np.testing.assert_array_equal(loaded.predict_proba(new), with_gaps.predict_proba(new))
     assert loaded._schema == with_gaps._schema
-    with pytest.raises(InvalidInputError, match="column 'size' is 'words came'"):
+    with pytest.raises(InvalidInputError, match="column 'size' holds words"):
         loaded.predict(FRAME.assign(size="large"))
 
 

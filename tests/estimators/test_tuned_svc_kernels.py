@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marginwise import Prior, TunedSVC, load_model, save_model
+from marginwise import MarginSVC, Prior, TunedSVC, load_model, save_model
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear
+from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed
 from marginwise.plots import TermSharesDisplay
 from periodic import Periodic
 
@@ -148,7 +148,7 @@ def test_shares_are_drawn(fitted: dict[str, TunedSVC]) -> None:
     assert display.ax_.get_yticklabels()[0].get_text() == "straight"
 
 
-@pytest.mark.parametrize("wrong", ["gauss", 3, RBF(1.0, (1.0, 2.0, 3.0, 4.0, 5.0))])
+@pytest.mark.parametrize("wrong", ["gauss", 3])
 def test_refuses_what_is_no_kernel_to_tune(wrong) -> None:
     with pytest.raises(InvalidInputError, match="kernel"):
         TunedSVC(kernel=wrong).fit(*drawn("straight", 30, 1))
@@ -161,3 +161,58 @@ def test_a_line_goes_on_where_curves_fade() -> None:
     blend, plain = (TunedSVC(kernel=kernel, freedom=0, random_state=0).fit(X, y) for kernel in ("auto", "rbf"))
     assert blend.predict_proba(far)[0, 1] > 0.99
     assert blend.predict_proba(far)[0, 1] > plain.predict_proba(far)[0, 1]
+
+
+@pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+def test_a_matrix_is_a_kernel_of_row_numbers(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + 0.3 * rng.normal(size=40) > 0.0
+    kernel, rows = RBF(1.0, 1.5), np.arange(40)[:, None]
+    matrix = TunedSVC(0.0, kernel=Precomputed(kernel.gram(X)), standardize=False, max_evaluations=5, random_state=0)
+    matrix.fit(rows[:30], y[:30])
+    assert matrix.score(rows[30:], y[30:]) >= 0.8
+    assert matrix.feature_importances_.tolist() == [1.0]
+    fixed = MarginSVC(C=2.0, kernel=Precomputed(kernel.gram(X))).fit(rows[:30], y[:30])
+    same = MarginSVC(C=2.0, kernel=kernel).fit(X[:30], y[:30])
+    np.testing.assert_allclose(fixed.decision_function(rows[30:]), same.decision_function(X[30:]), atol=1e-9)
+    save_model(matrix, tmp_path / "m.skops")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").predict(rows), matrix.predict(rows))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "message"),
+    [
+        (
+            TunedSVC(kernel="precomputed"),
+            [[0.0], [1.0]],
+            r"TunedSVC\(kernel=Precomputed\(K\), standardize",
+        ),
+        (MarginSVC(kernel="precomputed"), [[0.0], [1.0]], r"Precomputed; MarginSVC\(kernel=Precomputed\(K\)\).fit\("),
+        (
+            TunedSVC(kernel=Precomputed(np.eye(2))),
+            [[0.0], [1.0]],
+            "standardize is True; expected False beside",
+        ),
+        (
+            MarginSVC(kernel=Precomputed(np.eye(2))),
+            [[0.0], [2.0]],
+            "X holds 2; expected row numbers .*, 0 … 1",
+        ),
+        (MarginSVC(kernel=Precomputed(np.eye(2))), [[0.5], [1.0]], "X holds 0.5; expected row numbers"),
+        (MarginSVC(kernel=Precomputed(np.eye(2))), np.eye(2), "X has 2 columns; expected row numbers"),
+    ],
+)
+def test_a_matrix_that_is_given_otherwise(estimator, X, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        estimator.fit(X, [0, 1])
+
+
+@pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning")
+def test_length_scales_of_a_given_kernel_are_its_form_alone() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = X[:, 0] > 0.0
+    few = {"max_evaluations": 4, "random_state": 0}
+    found = [TunedSVC(0.5, kernel=RBF(1.0, lengths), **few).fit(X, y) for lengths in (1.0, [1.0, 2.0, 3.0])]
+    np.testing.assert_array_equal(found[0].predict_proba(X), found[1].predict_proba(X))

@@ -84,7 +84,7 @@ def test_the_validation_error_chooses_among_restarts() -> None:
 
 
 def test_refuses_sets_that_do_not_fit() -> None:
-    with pytest.raises(InvalidInputError, match="validation is '2 columns'"):
+    with pytest.raises(InvalidInputError, match="validation has 2 columns"):
         go(validation=(VALIDATION.X[:, :2], VALIDATION.y))
     with pytest.raises(InvalidInputError, match="patience"):
         go(validation=(VALIDATION.X, VALIDATION.y), patience=0)

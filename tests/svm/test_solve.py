@@ -238,14 +238,14 @@ def test_scaling_the_kernel_against_the_penalty(slack: Slack) -> None:
     [
         ({"X": [[np.nan], [1.0]]}, r"^X\[0, 0\] is nan; expected a finite number"),
         ({"X": [[0.0], [np.inf]]}, r"^X\[1, 0\] is inf; expected a finite number"),
-        ({"X": [0.0, 1.0]}, r"^X is 'an array of shape \(2,\)'"),
-        ({"y": [1, -1, 1]}, r"^y is 'an array of shape \(3,\)'; expected shape \(2,\)"),
+        ({"X": [0.0, 1.0]}, r"^X has shape \(2,\)"),
+        ({"y": [1, -1, 1]}, r"^y has shape \(3,\); expected shape \(2,\)"),
         ({"y": [0, 1]}, r"^y\[0\] is 0.0; expected -1 or \+1"),
         ({"y": ["a", "b"]}, r"^y is 'list'; expected numbers only"),
         ({"slack": "cubic"}, r"^slack is 'cubic'; expected one of 'linear', 'quadratic'"),
         ({"sample_weight": [1, np.nan]}, r"^sample_weight\[1\] is nan"),
         ({"sample_weight": [1, -1]}, r"^sample_weight\[1\] is -1.0; expected a positive number"),
-        ({"hyperparameters": Hyperparameters(length_scales=[1, 2])}, "^length_scales is '2 values'; expected 1 or 1"),
+        ({"hyperparameters": Hyperparameters(length_scales=[1, 2])}, "^length_scales has 2 values; expected 1 or 1"),
     ],
 )
 def test_solve_refuses(change: dict[str, object], message: str) -> None:
@@ -259,14 +259,14 @@ def test_solve_refuses(change: dict[str, object], message: str) -> None:
     ("change", "message"),
     [
         ({"gram": [[1.0, np.nan], [np.nan, 1.0]]}, r"^gram\[0, 1\] is nan"),
-        ({"gram": [[1.0, 0.0]]}, r"^gram is 'an array of shape \(1, 2\)'"),
-        ({"gram": [[1.0, 0.5], [0.4, 1.0]]}, "^gram is 'not symmetric'"),
+        ({"gram": [[1.0, 0.0]]}, r"^gram has shape \(1, 2\)"),
+        ({"gram": [[1.0, 0.5], [0.4, 1.0]]}, "^gram is not symmetric"),
         ({"gram": [[1.0, 0.0], [0.0, 0.0]]}, r"^gram\[1, 1\] is 0.0; expected a positive number"),
-        ({"y": [1]}, r"^y is 'an array of shape \(1,\)'"),
+        ({"y": [1]}, r"^y has shape \(1,\)"),
         ({"C": 0.0}, "^C is 0.0; expected a positive finite number"),
         ({"C": np.nan}, "^C is nan"),
         ({"C": "1"}, "^C is '1'"),
-        ({"sample_weight": [1.0]}, r"^sample_weight is 'an array of shape \(1,\)'"),
+        ({"sample_weight": [1.0]}, r"^sample_weight has shape \(1,\)"),
     ],
 )
 def test_solve_gram_refuses(change: dict[str, object], message: str) -> None:
@@ -279,7 +279,7 @@ def test_solve_gram_refuses(change: dict[str, object], message: str) -> None:
 def test_a_start_of_another_size_is_refused() -> None:
     problem, h = blobs(30, 2), paper_start(2)
     start = solve_problem(blobs(31, 2), h, as_slack("linear"))
-    message = "^start is 'a solution of 31 examples'; expected one of these 30 examples"
+    message = "^start is a solution of 31 examples; expected one of these 30 examples"
     with pytest.raises(InvalidInputError, match=message):
         solve_problem(problem, h, LINEAR, start=start)
     with pytest.raises(InvalidInputError, match=message):

@@ -18,7 +18,7 @@ from typing import Any
 
 from marginwise._runtime.interrupts import answer_interrupts
 from marginwise.cli.text import remark
-from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
+from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 
 #: What a shell expects beside 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
 FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
@@ -39,6 +39,7 @@ _OPTIONS = {
     "test_fraction": "--test-fraction",
     "max_evaluations": "--max-evaluations",
     "class_weight": "--class-weight",
+    "missing_values": "--missing-values",
     "name": "NAME",
 }
 _SAME_NAME = (
@@ -135,8 +136,10 @@ def _in_words(mistake: InvalidInputError) -> str:
     if mistake.argument == "path":
         return f"{mistake.value}: expected {mistake.allowed}"
     name = f"--{mistake.argument}" if mistake.argument in _SAME_NAME else mistake.argument
-    value = "not given" if mistake.value is None else repr(mistake.value)
-    return f"{_OPTIONS.get(name, name)} is {value}; expected {mistake.allowed}"
+    found = f"is {mistake.value!r}"
+    if isinstance(mistake.value, Finding) or mistake.value is None:
+        found = mistake.value or "is not given"
+    return f"{_OPTIONS.get(name, name)} {found}; expected {mistake.allowed}"
 
 
 def _say(message: str, code: int) -> int:

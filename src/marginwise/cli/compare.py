@@ -11,10 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from marginwise._wording import numbered
 from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import aligned, listed, numbered, percent, tell, warn
-from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.cli.text import aligned, listed, percent, tell, warn
+from marginwise.errors import Finding, InvalidInputError, MarginwiseError
 
 _CRITERIA = "auto,ep-evidence,laplace-evidence,span"
 _PEERS = "grid-svc,logistic,forest,boosting"
@@ -111,7 +112,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.test_fraction is not None and not 0 < arguments.test_fraction < 1:
         raise InvalidInputError("--test-fraction", arguments.test_fraction, "a share between 0 and 1")
     if not [*arguments.criteria, *arguments.peers]:
-        raise InvalidInputError("--criteria and --peers", "", "at least one name between them")
+        raise InvalidInputError("--criteria and --peers", Finding("are empty"), "at least one name between them")
     if arguments.report is not None:
         if find_spec("matplotlib") is None:
             raise MarginwiseError("the report needs matplotlib (pip install 'marginwise[plots]'); do without --report")

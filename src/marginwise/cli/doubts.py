@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marginwise._wording import numbered
 from marginwise.cli.held_out import HeldOutRows
-from marginwise.cli.text import numbered, percent
+from marginwise.cli.text import percent
 from marginwise.display import Cell, Page
 
 #: A label is suspicious if models without its row gave it a probability below this.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from marginwise.cli.text import listed
+
 #: Stands for standard input or output.
 STANDARD = "-"
 
@@ -18,8 +20,14 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> Non
     )
     if target:
         parser.add_argument("--target", "-t", metavar="COLUMN", help="the column to predict (default: the last)")
+        add_drop_argument(parser)
         parser.add_argument(
-            "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
+            "--missing-values",
+            action="extend",
+            type=listed,
+            default=[],
+            metavar="A,B,…",
+            help="further words or numbers that mean missing, such as unknown,-999; may be repeated",
         )
     parser.add_argument(
         "--missing",
@@ -32,6 +40,18 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> Non
     dialect.add_argument("--delimiter", metavar="CHARACTER", help="what parts the cells")
     dialect.add_argument("--decimal", metavar="SIGN", help="the decimal sign of numbers, a point or a comma")
     dialect.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8, cp1252 or latin-1")
+
+
+def add_drop_argument(parser: Any) -> None:
+    """Add the columns to leave out."""
+    parser.add_argument(
+        "--drop",
+        action="extend",
+        type=listed,
+        default=[],
+        metavar="A,B,…",
+        help="columns to leave out, by name or position; may be repeated",
+    )
 
 
 def add_run_arguments(parser: Any) -> None:
@@ -48,7 +68,13 @@ def read_table(arguments: argparse.Namespace) -> Any:
     """Return the table that the arguments ask for."""
     from marginwise.datasets import load_table
 
-    return load_table(table_path(arguments), arguments.target, drop=arguments.drop, **dialect(arguments))
+    return load_table(
+        table_path(arguments),
+        arguments.target,
+        drop=arguments.drop,
+        missing_values=arguments.missing_values,
+        **dialect(arguments),
+    )
 
 
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -81,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress=False if arguments.quiet else None,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
+        categorical_features=table.categorical_features,
     )
     warn(remarks)  # before the fit, which may take long
     start = time.perf_counter()
@@ -93,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         from marginwise.cli.model_file import write_model
 
         with written_whole(model_path) as draft:
-            write_model(model, table.schema, draft)
+            write_model(model, table, draft)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
     if arguments.class_weight is None:  # where classes count the same, the commonest is no measure
         findings += check_error(model.loo_error_, table)
@@ -115,7 +116,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         paths = {kind: None if path is None else str(path) for kind, path in files.items()}
         sys.stdout.write(json.dumps({**summary.to_dict(), **paths}, indent=2) + "\n")
-    elif not arguments.quiet:
+    elif arguments.quiet:
+        tell("" if any(files.values()) else f"{summary.table}: {summary.expected}\n")
+    else:
         tell(summary.to_text())
         lines = [f"{kind:<7} {path}\n" for kind, path in files.items() if path is not None]
         tell("\n" + "".join(lines) if lines else "")

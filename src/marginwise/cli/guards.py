@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.cli.text import percent
+from marginwise._wording import numbered, some
+from marginwise.cli.text import option, percent
 from marginwise.datasets import Table
-from marginwise.datasets.reading import some
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
+from marginwise.tables.text import may_be_number
 
 #: Different whole numbers beyond which a target may be a quantity, and the mean rows of each below which it is one.
 _MOST_NUMBERS, _FEWEST_ROWS = 20, 10
@@ -35,7 +36,7 @@ def check_table(table: Table) -> list[str]:
     """Return warnings about a table; what makes it useless is an error."""
     _require_classes(table)
     _require_shared_words(table)
-    return [*_rare_classes(table), *_many_numbers(table), *_dates(table), *_row_numbers(table)]
+    return [*table.schema.remarks, *_rare_classes(table), *_many_numbers(table), *_row_numbers(table)]
 
 
 def check_error(error: float, table: Table) -> list[str]:
@@ -75,17 +76,23 @@ def _require_shared_words(table: Table) -> None:
     for name, levels in table.categories.items():
         if len(levels) > _MOST_DATES and all(map(_DATE.fullmatch, levels)):
             raise InvalidInputError(
-                "column",
-                name,
-                f"numbers or a few categories, but it holds {len(levels)} different dates, each an input of its own; "
-                f"leave it out (--drop {name}), or write it as a number, such as days",
+                f"column {name!r}",
+                Finding(f"holds {len(levels)} different dates, each an input of its own"),
+                f"numbers or a few categories; leave it out ({option('--drop', [name])}), or write the dates as "
+                "2024-05-31",
             )
         if len(levels) > max(_MOST_NAMES, len(table.y) / 2):
+            words = [level for level in levels if not any(may_be_number(level, sign) for sign in ".,")]
+            if 2 * len(words) < len(levels):
+                raise InvalidInputError(
+                    f"column {name!r}",
+                    Finding(f"holds numbers and {numbered(len(words), 'other word')} ({some(map(repr, words))})"),
+                    f"one or the other; if the words mean missing: {option('--missing-values', words)}",
+                )
             raise InvalidInputError(
-                "column",
-                name,
-                f"numbers, or words that rows share, but it has {len(levels)} different words in {len(table.y)} rows, "
-                f"like an identifier; leave it out (--drop {name})",
+                f"column {name!r}",
+                Finding(f"holds {len(levels)} different words in {len(table.y)} rows, like an identifier"),
+                f"numbers, or words that rows share; leave it out ({option('--drop', [name])})",
             )
 
 
@@ -106,14 +113,6 @@ def _many_numbers(table: Table) -> Iterator[str]:
         )
 
 
-def _dates(table: Table) -> Iterator[str]:
-    if table.dates:
-        yield (
-            f"{some(map(repr, table.dates))} {'holds' if len(table.dates) == 1 else 'hold'} dates, taken as numbers of "
-            "days: a weekday or season is not seen unless it is a column, too"
-        )
-
-
 def _row_numbers(table: Table) -> Iterator[str]:
     columns = zip(table.feature_names, table.X.T, strict=True)
     words = {*table.categories, *table.dates}
@@ -121,7 +120,7 @@ def _row_numbers(table: Table) -> Iterator[str]:
     if names and len(table.X) >= _FEWEST_RISING:
         yield (
             f"{some(map(repr, names))} {'rises' if len(names) == 1 else 'rise'} from row to row, like a row number: "
-            f"--drop {names[0]} unless it is there to be learnt from"
+            f"{option('--drop', names)} unless it is there to be learnt from"
         )
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from marginwise._characters import as_csv, visible
+from marginwise._wording import numbered, some
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import listed, percent, remark
+from marginwise.cli.text import listed, percent, remark, warn
 from marginwise.errors import InvalidInputError
 
 #: Name of the column of predicted classes.
@@ -45,9 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     from marginwise.cli.model_file import read_model
     from marginwise.datasets import load_inputs
-    from marginwise.datasets.reading import some
 
-    model, schema = read_model(Path(arguments.model))
+    model, schema, training_rows = read_model(Path(arguments.model))
     inputs = load_inputs(table_path(arguments), schema, keep=arguments.keep, **dialect(arguments))
     kept = _kept(inputs, [_PREDICTION, *map(_probability, model.classes_)], said=arguments.keep is not None)
     with warnings.catch_warnings():  # columns are in the model's order by now, and names are not needed
@@ -55,21 +55,26 @@ def run(arguments: argparse.Namespace) -> int:
         probabilities = model.predict_proba(inputs.X)
     predictions = model.classes_[probabilities.argmax(axis=1)]
     error, log_loss = _scores(inputs.labels, predictions, probabilities, model.classes_)
+    seen = 0.0 if training_rows is None else training_rows.share(schema.cells(inputs.X)[0])
     if not arguments.quiet:
         if left := [name for name in inputs.unused if name not in kept]:
             remark(f"columns that the model does not use: {', '.join(left)}\n")
+        for sentence in inputs.remarks:
+            remark(f"{sentence}\n")
         for name, words in inputs.unseen.items():
             remark(f"{name!r} has words that training had not, each a category of its own: {some(words)}\n")
         if error is not None:
             remark(
-                f"the table has {schema.target!r}, too: error {percent(error)} of {len(predictions)} rows, "
+                f"the table has {schema.target!r}, too: error {percent(error)} of {numbered(len(predictions), 'row')}, "
                 f"log-loss {'infinite' if log_loss is None else f'{log_loss:.3f}'}\n"
             )
+            warn(_trained_on(seen, model))
     result: dict[str, Any] = {
         "classes": model.classes_.tolist(),
         "predictions": predictions.tolist(),
         "error": error,
         "log_loss": log_loss,
+        "training_rows": seen,
         "unused": list(inputs.unused),
         "kept": kept,
     }
@@ -81,8 +86,17 @@ def run(arguments: argparse.Namespace) -> int:
     with written_whole(output) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
         _write(result, stream, as_json=arguments.json)
     if not arguments.quiet:
-        remark(f"{len(predictions)} predictions written to {output}\n")
+        remark(f"{numbered(len(predictions), 'prediction')} written to {output}\n")
     return 0
+
+
+def _trained_on(share: float, model: Any) -> list[str]:
+    """Return a warning if rows are scored that the model was trained on."""
+    if share == 0.0:
+        return []
+    which = "all of these rows" if share == 1.0 else f"{percent(share)} of these rows"
+    expected = f": expect {percent(model.loo_error_)} on new data" if hasattr(model, "loo_error_") else ""
+    return [f"the model was trained on {which}, so its error on them is too low{expected}"]
 
 
 def _probability(label: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marginwise.cli import INTERRUPTED
+from marginwise.cli.files import add_drop_argument
 from marginwise.cli.text import listed, tell
 from marginwise.errors import InvalidInputError
 
@@ -68,9 +69,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         help="a table with two classes, one more data set with the name of the file; may be repeated",
     )
     own.add_argument("--target", metavar="COLUMN", help="the column of these tables to predict (default: the last)")
-    own.add_argument(
-        "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
-    )
+    add_drop_argument(own)
     own.add_argument("--test-fraction", type=float, metavar="F", help="part of their rows to test on (default: 1/3)")
     own.add_argument(
         "--criterion",

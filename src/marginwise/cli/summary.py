@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from marginwise._wording import numbered
 from marginwise.cli.doubts import suspicious_labels, uncertain_rows
 from marginwise.cli.held_out import ClassScores, HeldOutRows
 from marginwise.cli.influence import influences
-from marginwise.cli.text import aligned, bar, numbered, percent
+from marginwise.cli.text import aligned, bar, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
 

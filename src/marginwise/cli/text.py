@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -29,18 +32,25 @@ def bar(fraction: float, width: int = 24) -> str:
 
 
 def listed(text: str) -> list[str]:
-    """Return the names in a text, with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Return the names in a text, with commas between them; one that has a comma itself is in double quotes."""
+    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
+
+
+def option(flag: str, names: Iterable[str]) -> str:
+    """Return an option with names, as it can be typed into a shell and :func:`listed` reads it.
+
+    >>> option("--drop", ["sample id"]), option("--drop", ["a", "b"]), option("--missing-values", ["-"])
+    ("--drop 'sample id'", '--drop a,b', '--missing-values=-')
+    """
+    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' if set(name) & set(',"\r\n') else name for name in names]
+    text = shlex.quote(",".join(quoted))
+    return f"{flag}={text}" if text.startswith("-") else f"{flag} {text}"
 
 
 def percent(fraction: float) -> str:
     """Return a fraction in percent."""
     return f"{100 * fraction:.1f} %"
-
-
-def numbered(n: int, noun: str) -> str:
-    """Return a number of things."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def printable(text: str, encoding: str | None) -> str:

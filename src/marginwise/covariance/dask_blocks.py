@@ -15,7 +15,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance.blocks import BlockFunction, Blocks, add
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 
 #: Bytes that features may take before they are made afresh each time: then not even they need to fit into memory.
 KEPT = 2**32
@@ -63,7 +63,9 @@ def from_dask(X: Any) -> DaskBlocks:
     """Return the blocks of a Dask array, each with all columns."""
     sizes = X.chunks[0]
     if np.isnan(sizes).any():
-        raise InvalidInputError("X", "a Dask array with unknown chunk sizes", "X.compute_chunk_sizes() first")
+        raise InvalidInputError(
+            "X", Finding("is a Dask array with unknown chunk sizes"), "X.compute_chunk_sizes() first"
+        )
     whole = X.rechunk({1: -1})
     return DaskBlocks(whole.to_delayed()[:, 0], tuple(map(int, sizes)), X.shape[1])
 

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marginwise._wording import some
 from marginwise.datasets.header import recognise_header
-from marginwise.datasets.reading import Grid, is_missing, number, repeated, some, wrong_file
+from marginwise.datasets.reading import Grid, repeated, wrong_file
 from marginwise.errors import InvalidInputError, choose
+from marginwise.tables.text import MISSING_AMONG_NUMBERS, may_be_number
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -172,8 +174,8 @@ def _recognise_decimal(path: Path, rows: Sequence[Sequence[str]], delimiter: str
 def _fractions(rows: Sequence[Sequence[str]], decimal: str) -> Iterator[str]:
     """Yield the cells with this decimal sign, of columns that hold nothing but numbers below the first row."""
     for column in zip(*(rows[1:] or rows), strict=True):
-        cells = [cell for cell in column if decimal in cell]
-        if cells and all(number(cell, decimal) is not None for cell in column if not is_missing(cell)):
+        cells = [cell for cell in column if decimal in cell and cell.casefold() not in MISSING_AMONG_NUMBERS]
+        if cells and all(may_be_number(cell, decimal) for cell in column):
             yield from cells
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array
-from marginwise.datasets.reading import Grid, is_missing, number, some, wrong_file
-from marginwise.tables.reading import as_objects
+from marginwise._wording import some
+from marginwise.datasets.reading import Grid, wrong_file
+from marginwise.tables import Column, Schema
+from marginwise.tables.reading import CATEGORY, DATE, NOTHING, NUMBER, ORDERED, TEXT
+from marginwise.tables.remarks import Note, remarks
+from marginwise.tables.text import is_number_otherwise, number, text_dates, words_among_numbers
 
 #: Categories a column of words may have; with more it is an identifier, or numbers that are badly written.
 MOST_CATEGORIES = 1000
@@ -21,56 +23,64 @@ MOST_CATEGORIES = 1000
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
-#: How a date begins.
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]|$)")
-
-#: A number with a sign between thousands.
-_GROUPED = re.compile(r"[-+]?\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d+)?")
+#: What to do about words among numbers.
+_MEND = "if that means missing, say so (missing_values, or --missing-values)"
 
 
-class Encoded(NamedTuple):
-    """Columns as inputs: numbers, or objects where there are words and dates; which are words, and their categories."""
+def learn_columns(
+    grid: Grid, columns: Sequence[int], known: Mapping[int, Sequence[str]]
+) -> tuple[npt.NDArray[Any], Schema]:
+    """Return these columns of a grid as they are, NaN or None where cells are missing, and what they are.
 
-    X: npt.NDArray[Any]
-    categories: dict[str, tuple[str, ...]]
-    dates: tuple[str, ...]
-
-
-def encode(
-    grid: Grid, columns: Sequence[int], known: Mapping[int, Sequence[str] | None], dates: Sequence[int] = ()
-) -> Encoded:
-    """Return these columns of a grid as they are, NaN or None where cells are missing.
-
-    ``known`` are columns of words, with the categories that they may hold, None for any; others are recognised.
-    ``dates`` are known to be dates.
+    ``known`` are columns of words, with the categories that they may hold; others are recognised.
     """
     found: list[npt.NDArray[Any]] = []
-    categories: dict[str, tuple[str, ...]] = {}
-    of_dates: list[str] = []
+    learnt: list[Column] = []
+    notes: list[Note] = []
     for j in columns:
-        numbers = None if j in known or j in dates else _numbers(grid, j)
-        if numbers is not None:
-            found.append(numbers)
+        cells = grid.cells(j)
+        if j in known:
+            learnt.append(Column(grid.names[j], CATEGORY, tuple(known[j])))
+            found.append(_known_words(grid, j, known[j]))
             continue
-        moments = None if j in known else _dates(grid, j)
-        if moments is not None:
-            found.append(moments)
-            of_dates.append(grid.names[j])
-            continue
-        levels = tuple(known[j] or _found(grid, j)) if j in known else _levels(grid, j)
-        found.append(_words(grid, j, levels))
-        categories[grid.names[j]] = levels
-    if not categories and not of_dates:
-        return Encoded(np.column_stack(found), {}, ())
-    X = np.empty((len(grid.lines), len(columns)), dtype=object)
-    for a, column in enumerate(found):
-        X[:, a] = column
-    return Encoded(X, categories, tuple(of_dates))
+        column, typed, note = Column.learnt(grid.names[j], cells)
+        if column.kind == CATEGORY:
+            _check_categories(grid, j, column)
+        learnt.append(column)
+        notes.append(note._replace(from_text=False))  # files have nothing but text
+        found.append(_dates(grid, j)[0] if column.kind == DATE else _finite(grid, j, typed.values))
+    return _matrix(found), Schema(tuple(learnt), remarks=remarks(notes, _MEND))
 
 
-def require_no_missing(grid: Grid, columns: Sequence[int]) -> None:
+def read_columns(grid: Grid, columns: Sequence[int], schema: Schema) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Return the columns of a second grid that are those of a schema, and remarks."""
+    read = [_read(grid, j, column) for j, column in zip(columns, schema.columns, strict=True)]
+    return _matrix([values for values, _ in read]), remarks([note for _, note in read], _MEND)
+
+
+def _read(grid: Grid, j: int, column: Column) -> tuple[npt.NDArray[Any], Note]:
+    note, cells = Note(grid.names[j]), grid.cells(j)
+    if column.kind == NOTHING:
+        return np.full(len(grid.lines), np.nan), note
+    if column.kind in (CATEGORY, ORDERED) and all(isinstance(category, str) for category in column.categories):
+        return grid.word_cells(j), note
+    if column.kind == DATE:
+        return _dates(grid, j)
+    if cells.kind == TEXT and not cells.missing.all():
+        _require_numbers(grid, j)
+        values, note = Column(grid.names[j], NUMBER, percent_unit=column.percent_unit).numbers(cells)
+        return _finite(grid, j, values), note
+    return _finite(grid, j, np.asarray(cells.values, dtype=float)), note
+
+
+def missing_cells(columns: Sequence[int], X: npt.NDArray[Any]) -> list[tuple[int, int]]:
+    """Return the cells of a grid that are missing in a matrix of these columns."""
+    cells = zip(columns, X.T, strict=True)
+    return [(i, j) for j, column in cells for i, cell in enumerate(column) if cell is None or cell != cell]
+
+
+def require_no_missing(grid: Grid, missing: Sequence[tuple[int, int]]) -> None:
     """Say where values are missing, if any are."""
-    missing = [(i, j) for j in columns for i in grid.missing(j)]
     if missing:
         raise wrong_file(
             grid.path,
@@ -79,12 +89,19 @@ def require_no_missing(grid: Grid, columns: Sequence[int]) -> None:
         )
 
 
-def _numbers(grid: Grid, j: int) -> Array | None:
-    """Return a column as finite numbers, or None if some cell holds a word."""
-    values = grid.numbers(j)
-    if values is None:
-        return None
-    infinite = [(int(i), j) for i in np.flatnonzero(np.isinf(values))]
+def _matrix(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the columns as a matrix of numbers, or of objects where there are words and dates."""
+    if all(column.dtype != object for column in columns):
+        return np.column_stack(columns)
+    X = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for a, column in enumerate(columns):
+        X[:, a] = column
+    return X
+
+
+def _finite(grid: Grid, j: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return words, or numbers if all are finite."""
+    infinite = [] if values.dtype == object else [(int(i), j) for i in np.flatnonzero(np.isinf(values))]
     if infinite:
         raise wrong_file(
             grid.path,
@@ -93,11 +110,10 @@ def _numbers(grid: Grid, j: int) -> Array | None:
     return values
 
 
-def _levels(grid: Grid, j: int) -> tuple[str, ...]:
-    """Return the sorted categories of a column of words, unless they look like something else."""
-    levels = _found(grid, j)
-    name = grid.names[j]
-    if all(map(_is_number_otherwise, levels)):
+def _check_categories(grid: Grid, j: int, column: Column) -> None:
+    """Say so if the categories of a column look like something else."""
+    levels, name = column.categories, column.name
+    if all(map(is_number_otherwise, levels)):
         raise wrong_file(
             grid.path,
             f"numbers with the decimal sign {grid.decimal!r} and nothing between thousands, but column {name!r} has "
@@ -108,31 +124,18 @@ def _levels(grid: Grid, j: int) -> tuple[str, ...]:
             grid.path,
             f"at most {MOST_CATEGORIES} categories in a column, but {name!r} has {len(levels)}; {_way_out(grid, j)}",
         )
-    return tuple(levels)
-
-
-def _found(grid: Grid, j: int) -> list[str]:
-    """Return the different words of a column."""
-    return sorted({cell for cell in grid.words(j) if not is_missing(cell)})
 
 
 def _way_out(grid: Grid, j: int) -> str:
     """Return what to do with a column of too many words, or of numbers with some words among them."""
-    words = grid.words_among_numbers(j)
-    if len(words) < len(grid.lines) / 2:
-        return f"mend the words among its numbers, in {grid.places(words)}"
+    if words_among_numbers(grid.words(j), grid.decimal):
+        return f"mend the words among its numbers, in {grid.places(grid.words_among_numbers(j))}; {_MEND}"
     return "drop it if it is an identifier, a date or free text, or group its values"
 
 
-def _is_number_otherwise(cell: str) -> bool:
-    """Return whether a cell is a number by some convention, as 1.5, 1,5 and 1.234,5 are."""
-    return any(number(cell, sign) is not None for sign in ".,") or _GROUPED.fullmatch(cell) is not None
-
-
-def _words(grid: Grid, j: int, levels: Sequence[str]) -> npt.NDArray[Any]:
+def _known_words(grid: Grid, j: int, levels: Sequence[str]) -> npt.NDArray[Any]:
     """Return a column of words, None where they are missing; those that are not among the levels are refused."""
-    allowed = set(levels)
-    cells = [None if is_missing(cell) else cell for cell in grid.words(j)]
+    allowed, cells = set(levels), grid.word_cells(j)
     unknown = [(i, j) for i, cell in enumerate(cells) if cell is not None and cell not in allowed]
     if unknown:
         raise wrong_file(
@@ -140,23 +143,29 @@ def _words(grid: Grid, j: int, levels: Sequence[str]) -> npt.NDArray[Any]:
             f"no other categories in column {grid.names[j]!r} than {some(map(repr, levels))}; "
             f"others are in {grid.places(unknown)}",
         )
-    return as_objects(cells)
+    return cells
 
 
-def _dates(grid: Grid, j: int) -> npt.NDArray[Any] | None:
-    """Return a column of dates as ISO 8601 writes them, or None if it holds something else."""
-    moments: list[datetime | None] = []
-    for cell in grid.words(j):
-        if is_missing(cell):
-            moments.append(None)
-            continue
-        try:
-            moments.append(datetime.fromisoformat(cell) if _ISO_DATE.match(cell) else None)
-        except ValueError:
-            return None
-        if moments[-1] is None:
-            return None
-    return as_objects(moments) if any(moments) else None
+def _dates(grid: Grid, j: int) -> tuple[npt.NDArray[Any], Note]:
+    cells = grid.word_cells(j)
+    dates = text_dates(cells)
+    if dates is not None:
+        return dates.values, Note(grid.names[j], dates.missing)
+    if any(cell is not None for cell in cells):
+        raise wrong_file(
+            grid.path, f"dates such as 2024-05-31 in column {grid.names[j]!r}, as in training, but it has others"
+        )
+    return cells, Note(grid.names[j])
+
+
+def _require_numbers(grid: Grid, j: int) -> None:
+    """Say where words are among numbers, as training had not."""
+    words = grid.words_among_numbers(j)
+    if not words:
+        return
+    if text_dates(grid.word_cells(j)) is not None:
+        raise wrong_file(grid.path, f"numbers in column {grid.names[j]!r}, as in training, but it has dates")
+    raise wrong_file(grid.path, f"numbers, as in training, but words are in {grid.places(words)}")
 
 
 def as_labels(cells: Sequence[str]) -> npt.NDArray[np.generic]:

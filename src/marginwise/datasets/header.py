@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from marginwise.datasets.reading import is_missing, number, repeated, some
+from marginwise._wording import some
+from marginwise.datasets.reading import repeated
 from marginwise.errors import InvalidInputError
+from marginwise.tables.text import is_missing, number, text_numbers
 
 #: Rows below the first that are looked at, and the fewest numbers that tell how they are spread.
 _SAMPLE, _FEWEST = 50, 5
@@ -79,8 +81,8 @@ class _Column:
     @cached_property
     def numbers(self) -> list[float] | None:
         """These as numbers, if there are some and all are."""
-        found = [value for cell in self.sample if (value := number(cell, self.decimal)) is not None]
-        return found if found and len(found) == len(self.sample) else None
+        found = text_numbers(self.sample, self.decimal)
+        return None if found is None else [value for value in found.values.tolist() if value == value] or None
 
     @cached_property
     def spread(self) -> list[float] | None:

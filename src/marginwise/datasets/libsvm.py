@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from marginwise._arrays import Array
-from marginwise.datasets.reading import some, wrong_file
+from marginwise._wording import some
+from marginwise.datasets.reading import wrong_file
 
 SUFFIXES = frozenset({".libsvm", ".svm", ".svmlight"})
 

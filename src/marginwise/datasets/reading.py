@@ -8,7 +8,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array
+from marginwise._wording import numbered, some
 from marginwise.errors import InvalidInputError
-
-#: What a missing value is written as, in any mixture of capitals.
-MISSING = frozenset({"", "na", "nan", "?", "null"})
-
-#: Places shown in a message about many; the rest are counted.
-_SHOWN = 5
+from marginwise.tables.reading import NUMBER, TEXT, Cells, as_objects
+from marginwise.tables.text import is_missing, may_be_number, number
 
 #: Columns that are all shown where one is to be chosen.
 _FEW = 20
@@ -58,8 +55,37 @@ class Grid:
         column = self.columns[j]
         return column if isinstance(column, tuple) else tuple("" if x != x else str(x) for x in column.tolist())
 
+    def cells(self, j: int) -> Cells:
+        """Return a column as a schema reads it."""
+        column = self.columns[j]
+        if isinstance(column, np.ndarray):
+            return Cells(NUMBER, column.astype(float))
+        return Cells(TEXT, self.word_cells(j), decimal=self.decimal)
+
+    def word_cells(self, j: int) -> npt.NDArray[Any]:
+        """Return a column as it is written, None where it is missing."""
+        return as_objects([None if is_missing(cell) else cell for cell in self.words(j)])
+
+    def with_missing(self, columns: Iterable[int], words: Iterable[str]) -> Grid:
+        """Return the grid in which cells of some columns are missing that hold one of these words, or numbers."""
+        said = {word.strip().casefold() for word in words}
+        values = {value for word in said if (value := number(word, self.decimal)) is not None}
+        if not said:
+            return self
+        known = set(columns)
+        pairs = enumerate(self.columns)
+        return replace(self, columns=tuple(self._without(c, said, values) if j in known else c for j, c in pairs))
+
+    def _without(self, column: Column, words: set[str], values: set[float]) -> Column:
+        if isinstance(column, np.ndarray):
+            return np.where(np.isin(column, list(values)), np.nan, column)
+        return tuple(
+            "" if cell.casefold() in words or (values and number(cell, self.decimal) in values) else cell
+            for cell in column
+        )
+
     def numbers(self, j: int) -> Array | None:
-        """Return a column as numbers, NaN where they are missing, or None if some cell holds something else."""
+        """Return a column of plain numbers, NaN where they are missing, or None if some cell holds something else."""
         column = self.columns[j]
         if isinstance(column, np.ndarray):
             return column.astype(float)
@@ -74,9 +100,8 @@ class Grid:
         return tuple(cell.replace(self.decimal, ".") for cell in cells)
 
     def words_among_numbers(self, j: int) -> list[tuple[int, int]]:
-        """Return the cells of a column that hold something else than a number."""
-        cells = enumerate(self.words(j))
-        return [(i, j) for i, cell in cells if not is_missing(cell) and number(cell, self.decimal) is None]
+        """Return the cells of a column that no column of numbers has."""
+        return [(i, j) for i, cell in enumerate(self.words(j)) if not may_be_number(cell, self.decimal)]
 
     def is_identifier(self, j: int) -> bool:
         """Return whether a column names the rows: words or whole numbers, all there and no two the same."""
@@ -114,20 +139,12 @@ class Grid:
 
     @property
     def _shape(self) -> str:
-        count = f"{len(self.names)} columns"
+        count = numbered(len(self.names), "column")
         return count if self.header else f"{count} and was read without a header (header says whether it has one)"
 
     def places(self, cells: Iterable[tuple[int, int]]) -> str:
         """Return where (row, column) cells are, in the words of a message."""
         return some(f"row {self.lines[i]} column {self.names[j]!r}" for i, j in sorted(cells))
-
-
-def some(items: Iterable[str], most: int = _SHOWN) -> str:
-    """Return all items if they are at most so many, otherwise the first few and the number of the others."""
-    listed = list(items)
-    if len(listed) <= max(most, _SHOWN):
-        return ", ".join(listed)
-    return ", ".join(listed[:_SHOWN]) + f" and {len(listed) - _SHOWN} more"
 
 
 def repeated(names: Iterable[str]) -> str:
@@ -167,20 +184,6 @@ def _unpacked(path: Path, content: bytes) -> bytes:
             path, f"a table, but it unpacks to more than {most >> 20} MB; if that is meant, decompress it first"
         )
     return unpacked
-
-
-def number(cell: str, decimal: str = ".") -> float | None:
-    """Return the number a cell holds, or None if it holds something else; a point is none by decimal commas."""
-    foreign = "_" if decimal == "." else "_."  # float() would read 1_000 as a number
-    try:
-        return None if any(sign in cell for sign in foreign) else float(cell.replace(decimal, "."))
-    except ValueError:
-        return None
-
-
-def is_missing(cell: str) -> bool:
-    """Return whether a cell says that a value is missing."""
-    return cell.casefold() in MISSING
 
 
 def is_position(column: str) -> bool:

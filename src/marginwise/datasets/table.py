@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +13,18 @@ import numpy.typing as npt
 
 from marginwise._arrays import Array
 from marginwise._summary import summary
+from marginwise._wording import some
 from marginwise.datasets.dialect import Dialect, read_text
-from marginwise.datasets.encoding import Encoded, as_labels, encode, require_no_missing
+from marginwise.datasets.encoding import as_labels, learn_columns, missing_cells, read_columns, require_no_missing
 from marginwise.datasets.libsvm import is_libsvm, read_libsvm
 from marginwise.datasets.parquet import is_parquet, read_parquet
-from marginwise.datasets.reading import Grid, is_position, read_bytes, some, wrong_file
+from marginwise.datasets.reading import Grid, is_position, read_bytes, wrong_file
 from marginwise.errors import InvalidInputError, choose
+from marginwise.tables import Schema
+from marginwise.tables.reading import CATEGORY, DATE
 
 #: Name of the target of a LIBSVM file, which has no names.
 _LABEL = "label"
-
-
-@dataclass(frozen=True)
-class Schema:
-    """What a model was trained on, and so must find in a table to predict from.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the columns that are inputs, in the order of the model's.
-    categories : mapping of str to tuple of str
-        The categories of each column of words.
-    target : str
-        Name of the column to predict.
-    dates : tuple of str
-        Names of the columns of dates.
-
-    Examples
-    --------
-    >>> Schema(("colour", "size"), {"colour": ("green", "red")}, target="kind").columns
-    ('colour', 'size')
-    """
-
-    columns: tuple[str, ...]
-    categories: Mapping[str, tuple[str, ...]]
-    target: str
-    dates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +38,9 @@ class Table:
         missing.
     y : array of shape (n,)
         Labels as the file has them: integers, other numbers or words.
-    feature_names : tuple of str
-        Names of the columns of ``X``.
-    target_name : str
-        Name of the column that ``y`` is from.
-    categories : mapping of str to tuple of str
-        The categories of each column of words.
-    dates : tuple of str
-        Names of the columns of dates.
+    schema : Schema
+        What the columns of ``X`` are, as ``load_inputs`` needs it to read a second table in the same way; its remarks
+        say what was taken as missing, as limits and as percents.
 
     Examples
     --------
@@ -85,17 +56,34 @@ class Table:
 
     X: npt.NDArray[Any]
     y: npt.NDArray[np.generic]
-    feature_names: tuple[str, ...]
-    target_name: str
-    categories: Mapping[str, tuple[str, ...]]
-    dates: tuple[str, ...] = ()
+    schema: Schema
 
     __repr__ = summary
 
     @property
-    def schema(self) -> Schema:
-        """What ``load_inputs`` needs to read a second table in the same way."""
-        return Schema(self.feature_names, self.categories, self.target_name, self.dates)
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of ``X``."""
+        return self.schema.names
+
+    @property
+    def target_name(self) -> str:
+        """Name of the column that ``y`` is from."""
+        return self.schema.target or ""
+
+    @property
+    def categories(self) -> Mapping[str, tuple[Any, ...]]:
+        """The categories of each column of words."""
+        return self.schema.categories
+
+    @property
+    def categorical_features(self) -> list[bool]:
+        """Which columns are categories, for estimators: words of numbers alone, such as codes, would be numbers."""
+        return [n > 0 for n in self.schema.n_categories]
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """Names of the columns of dates."""
+        return tuple(str(column.name) for column in self.schema.columns if column.kind == DATE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +102,8 @@ class Inputs:
         The columns to carry through to the predictions, as they are written.
     unseen : mapping of str to tuple of str
         Words that the first table had not, by column.
+    remarks : tuple of str
+        What was taken as missing, as limits and as percents.
 
     Examples
     --------
@@ -128,6 +118,7 @@ class Inputs:
     unused: tuple[str, ...]
     kept: Mapping[str, tuple[str, ...]]
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     __repr__ = summary
 
@@ -139,6 +130,7 @@ def load_table(
     drop: Sequence[str | int] = (),
     categories: Mapping[str, Sequence[str]] | None = None,
     missing: str = "keep",
+    missing_values: Sequence[str] = (),
     header: bool | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -146,9 +138,10 @@ def load_table(
 ) -> Table:
     """Read a table from a CSV, Parquet or LIBSVM file, plain or compressed with gzip.
 
-    Columns hold numbers, dates (as 2024-05-31) or words.
-    Missing values are an empty cell, NA, NaN, ?, null; in the target they are an error. A LIBSVM file is known by its
-    suffix (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the start of each line.
+    Columns hold numbers, dates (as 2024-05-31) or words. Missing values are an empty cell, NA, NaN, ?, null; among
+    numbers also n/a, -, none and the like; in the target they are an error. Limits among numbers, as <0.1, are taken as
+    the limit, and percent signs are left out; the remarks of the schema say so. A LIBSVM file is known by its suffix
+    (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the start of each line.
 
     Parameters
     ----------
@@ -163,6 +156,8 @@ def load_table(
         column of codes read as categories. A value that is not among them is an error.
     missing : {"keep", "refuse"}
         Whether missing values of the inputs are kept, or are an error that says where they are.
+    missing_values : sequence of str, optional
+        Further words, or numbers such as -999, that mean a missing value in any column.
     header : bool, optional
         Whether the first row of a CSV file holds the names; by default it does if it has the target's name, a
         word above numbers, or words only, or if its numbers are of another kind than those below. Where it may as
@@ -192,6 +187,8 @@ def load_table(
     ([[31.0, 'blue'], [45.0, 'red']], ['yes', 'no'])
     """
     choose("missing", missing, ("keep", "refuse"))
+    if isinstance(missing_values, str) or not all(isinstance(word, str) for word in missing_values):
+        raise InvalidInputError("missing_values", missing_values, "a list of words, such as ['unknown', '-999']")
     said = Dialect(encoding, delimiter, decimal, header)
     file = Path(path).expanduser()
     content = read_bytes(file)
@@ -200,7 +197,7 @@ def load_table(
             if value not in (None, (), [], {}):
                 raise _nameless(argument, value, file)
         X, y, names = read_libsvm(file, content)
-        return Table(X, _as_integers(y), names, _LABEL, {})
+        return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL))
     grid = _grid(file, content, said, _names([target, *drop, *(categories or ())]))
     goal = grid.index("target", -1 if target is None else target)
     left_out = {goal, *(grid.index("drop", column) for column in drop)}
@@ -211,10 +208,15 @@ def load_table(
             f"at least one column beside the target {grid.names[goal]!r}; name the delimiter if it has more",
         )
     known = {grid.index("categories", name): values for name, values in (categories or {}).items()}
-    require_no_missing(grid, [*columns, goal] if missing == "refuse" else [goal])
-    X, found, dates = encode(grid, columns, known)
-    names = tuple(grid.names[j] for j in columns)
-    return Table(X, as_labels(grid.labels(goal)), names, grid.names[goal], found, dates)
+    grid = grid.with_missing([*columns, goal], missing_values)
+    without_label = [(i, goal) for i in grid.missing(goal)]
+    if missing == "keep":
+        require_no_missing(grid, without_label)
+    X, schema = learn_columns(grid, columns, known)
+    if missing == "refuse":
+        require_no_missing(grid, [*missing_cells(columns, X), *without_label])
+    schema = replace(schema, target=grid.names[goal], missing_values=tuple(missing_values))
+    return Table(X, as_labels(grid.labels(goal)), schema)
 
 
 def load_inputs(
@@ -267,53 +269,47 @@ def load_inputs(
         if not _has_libsvm_names(schema):
             raise wrong_file(
                 file,
-                f"a table with the columns {some(map(repr, schema.columns))}, but it is in LIBSVM format, "
+                f"a table with the columns {some(map(repr, schema.names))}, but it is in LIBSVM format, "
                 "which has no names",
             )
         if keep:
             raise _nameless("keep", keep, file)
-        X, y, _ = read_libsvm(file, content, schema.columns)
+        X, y, _ = read_libsvm(file, content, schema.names)
         return Inputs(X, tuple(map(str, _as_integers(y).tolist())), (), {})
-    grid = _grid(file, content, said, schema.columns)
-    absent = [repr(name) for name in schema.columns if name not in grid.names]
+    grid = _grid(file, content, said, schema.names)
+    absent = [repr(name) for name in schema.names if name not in grid.names]
     if absent:
         raise wrong_file(
             file,
-            f"all {len(schema.columns)} columns that the model was trained on, but {some(absent)} "
+            f"all {len(schema.names)} columns that the model was trained on, but {some(absent)} "
             f"{'is' if len(absent) == 1 else 'are'} missing; it has {some(map(repr, grid.names))}",
         )
-    columns = [grid.names.index(name) for name in schema.columns]
-    if missing == "refuse":
-        require_no_missing(grid, columns)
-    words: dict[int, None] = {grid.names.index(name): None for name in schema.categories}
-    dates = [grid.names.index(name) for name in schema.dates]
-    inputs = encode(grid, columns, words, dates)
-    _require_kinds(grid, schema, inputs)
+    columns = [grid.names.index(name) for name in schema.names]
     goal = grid.names.index(schema.target) if schema.target in grid.names else None
+    grid = grid.with_missing(columns if goal is None else [*columns, goal], schema.missing_values)
+    X, remarks = read_columns(grid, columns, schema)
+    if missing == "refuse":
+        require_no_missing(grid, missing_cells(columns, X))
     labels = None if goal is None or grid.missing(goal) else grid.labels(goal)
-    unused = [j for j, name in enumerate(grid.names) if name not in schema.columns and j != goal]
+    unused = [j for j, name in enumerate(grid.names) if name not in schema.names and j != goal]
     if keep is None:
         kept = [j for j in unused if grid.is_identifier(j)]
     else:
         kept = [grid.index("keep", column) for column in keep]
     carried = {grid.names[j]: grid.words(j) for j in kept}
-    new = {name: tuple(sorted(set(own) - set(schema.categories[name]))) for name, own in inputs.categories.items()}
-    unseen = {name: values for name, values in new.items() if values}
-    return Inputs(inputs.X, labels, tuple(grid.names[j] for j in unused), carried, unseen)
+    unused_names = tuple(grid.names[j] for j in unused)
+    return Inputs(X, labels, unused_names, carried, _unseen(X, schema), remarks)
 
 
-def _require_kinds(grid: Grid, schema: Schema, found: Encoded) -> None:
-    """Say where words are among numbers or dates, as training had not."""
-    for name in set(found.categories) - set(schema.categories):
-        j = grid.names.index(name)
-        if name in schema.dates:
-            raise wrong_file(
-                grid.path, f"dates such as 2024-05-31 in column {name!r}, as in training, but it has others"
-            )
-        words = grid.places(grid.words_among_numbers(j))
-        raise wrong_file(grid.path, f"numbers, as in training, but words are in {words}")
-    for name in set(found.dates) - set(schema.dates):
-        raise wrong_file(grid.path, f"numbers in column {name!r}, as in training, but it has dates")
+def _unseen(X: npt.NDArray[Any], schema: Schema) -> dict[str, tuple[str, ...]]:
+    """Return the words that are in no category, by column."""
+    columns = zip(schema.names, schema.columns, X.T, strict=True)
+    new = {
+        name: {cell for cell in cells if isinstance(cell, str)}.difference(column.categories)
+        for name, column, cells in columns
+        if column.kind == CATEGORY
+    }
+    return {name: tuple(sorted(words)) for name, words in new.items() if words}
 
 
 def _grid(file: Path, content: bytes, said: Dialect, names: Sequence[str]) -> Grid:
@@ -331,9 +327,8 @@ def _nameless(argument: str, value: object, file: Path) -> InvalidInputError:
 
 def _has_libsvm_names(schema: Schema) -> bool:
     """Return whether the columns are named as those of a LIBSVM file are: x and their index, from 0 or 1."""
-    first = 0 if schema.columns[0] == "x0" else 1
-    names = tuple(f"x{a}" for a in range(first, first + len(schema.columns)))
-    return names == schema.columns and not schema.categories and not schema.dates
+    first = 0 if schema.names[0] == "x0" else 1
+    return schema.is_numeric and schema.names == tuple(f"x{a}" for a in range(first, first + len(schema.columns)))
 
 
 def _as_integers(y: Array) -> npt.NDArray[np.generic]:

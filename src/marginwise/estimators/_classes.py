@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, validate_data
 from marginwise._arrays import Array, Indices, Mask
 from marginwise.covariance import as_blocks
 from marginwise.draw import draw_rows, input_numbers, row_numbers
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.examples import agreement_by_chance, count_examples, counts_of
 
 #: Beyond these, penalties C w_i lose their digits.
@@ -183,7 +183,7 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
         X, y, weights, given = X[kept], y[kept], weights[kept], given[kept]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        found = f"labels of {len(classes)} class"
+        found = Finding("has one class only")
         raise InvalidInputError("y", found, "at least two classes among the rows of positive weight")
     if balanced:
         # From the weighted counts, so that a weight of 2 stays the same as the row given twice.
@@ -201,13 +201,13 @@ def _weights_of(sample_weight: Any, n: int) -> Array:
     weights: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
         raise InvalidInputError(
-            "sample_weight", f"an array of shape {weights.shape}", f"shape ({n},), one for each row"
+            "sample_weight", Finding(f"has shape {weights.shape}"), f"shape ({n},), one for each row"
         )
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise InvalidInputError(f"sample_weight[{row}]", weights[row].item(), "a number that is not negative")
     if not weights.any():
-        raise InvalidInputError("sample_weight", "zero for all rows", "weights that are not all zero")
+        raise InvalidInputError("sample_weight", Finding("is zero for all rows"), "weights that are not all zero")
     return weights
 
 
@@ -220,8 +220,8 @@ def _of_one_kind(y: Any) -> Any:
     for kind in (str, (bool, np.bool_), Real):
         if all(issubclass(one, kind) for one in kinds):
             return y if kind is str else np.array(labels.tolist())
-    found = "labels of types " + ", ".join(sorted(kind.__name__ for kind in kinds))
-    raise InvalidInputError("y", found, "labels of one kind, none missing: strings, whole numbers or booleans")
+    found = "has labels of types " + ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise InvalidInputError("y", Finding(found), "labels of one kind, none missing: strings, whole numbers or booleans")
 
 
 def set_aside(codes: Indices, fraction: float | None, rng: np.random.Generator) -> Mask:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from marginwise._arrays import Array
 from marginwise.covariance import as_blocks
 from marginwise.draw import row_numbers
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators._classes import ClassificationTable, classified
 from marginwise.estimators._encoding import Encoding, donor_places
 from marginwise.estimators._scaling import Scaling, sum_of, twofold_sums
@@ -33,7 +33,9 @@ def check_dask_table(estimator: Any, X: Any, y: Any, sample_weight: Any, class_w
     cells = dask_cells(estimator, X)
     labels = np.asarray(y.compute() if is_dask(y) else y)
     if labels.shape != (cells.shape[0],):
-        raise InvalidInputError("y", f"an array of shape {labels.shape}", f"shape ({cells.shape[0]},), one label a row")
+        raise InvalidInputError(
+            "y", Finding(f"has shape {labels.shape}"), f"shape ({cells.shape[0]},), one label a row"
+        )
     weights = sample_weight.compute() if is_dask(sample_weight) else sample_weight
     return classified(cells, labels, weights, class_weight)
 
@@ -56,7 +58,7 @@ def dask_encoding(table: ClassificationTable, schema: Schema, standardize: bool)
     unit, gapped, infinite = (np.max(part, axis=0) for part in zip(*blocks.map(_extremes), strict=True))
     if infinite.any():
         where = schema.columns[int(np.argmax(infinite))].where
-        raise InvalidInputError(f"X, {where}", "infinity", "finite numbers, or NaN for none")
+        raise InvalidInputError(f"X, {where}", Finding("holds infinity"), "finite numbers, or NaN for none")
     unit[unit == 0.0] = 1.0
     total, known = map(sum_of, zip(*blocks.map(_sums, unit, columns=[weights]), strict=True))
     centre = total / np.maximum(known, np.finfo(float).tiny)
@@ -93,9 +95,9 @@ def _schema(X: Any, few: Any, categorical_features: Any) -> Schema:
         columns = [Cells(NUMBER, np.zeros(1))] * X.shape[1]
         for place in np.flatnonzero([False] * X.shape[1] if chosen is None else chosen):
             columns[place] = Cells(NUMBER, np.unique(X[:, place].astype(np.float64).compute()))
-        return Schema.of([(f"column {j}", cells) for j, cells in enumerate(columns)], categorical_features)
+        return Schema.of(list(enumerate(columns)), categorical_features)
     chosen = chosen_columns(categorical_features, len(X.columns), X.columns)
-    table: list[tuple[str, Cells]] = []
+    table: list[tuple[str | int, Cells]] = []
     for j, name in enumerate(X.columns):
         series = few.iloc[:, j]
         told = series.dtype.kind != "O" or getattr(series.dtype, "ordered", False)
@@ -109,7 +111,7 @@ def _read(schema: Schema, block: Any) -> Array:
     """Return the cells of a block."""
     if isinstance(block, np.ndarray) and schema.is_numeric:
         return canonical(block.astype(np.float64))
-    return schema.cells(block.astype(np.float64) if isinstance(block, np.ndarray) else block)
+    return schema.cells(block.astype(np.float64) if isinstance(block, np.ndarray) else block)[0]
 
 
 def _extremes(X: Array) -> tuple[Array, Array, Array]:

@@ -25,7 +25,7 @@ from scipy.special import log_expit
 
 from marginwise._arrays import Array, Indices, Mask
 from marginwise.draw import row_numbers
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators._scaling import Scaling
 
 #: Training rows that gaps are filled from.
@@ -153,7 +153,8 @@ class Encoding:
         if not rows.any():
             return cells, None
         if not len(self.donors):
-            raise InvalidInputError("X", "a table with gaps", "none, because the model is of before gaps; fit it again")
+            wanted = "none, because the model is from an older version; fit it again"
+            raise InvalidInputError("X", Finding("has missing cells"), wanted)
         owners = np.repeat(np.arange(len(cells)), np.where(rows, len(self.donors), 1))
         copies = cells[owners]
         first = np.flatnonzero(np.diff(owners, prepend=-1))

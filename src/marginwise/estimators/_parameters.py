@@ -12,7 +12,7 @@ from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError, choose
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.kernels import Blend, Kernel
+from marginwise.kernels import Blend, Kernel, Precomputed
 from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
 from marginwise.priors import DEVIATION, Prior, is_deviation
@@ -36,6 +36,9 @@ def check_parameters(estimator: Any) -> None:
         raise InvalidInputError("freedom", freedom, f'"auto", 0 or a positive number {DEVIATION}')
     if not isinstance(estimator.standardize, (bool, np.bool_)):
         raise InvalidInputError("standardize", estimator.standardize, "True or False")
+    if estimator.standardize and _has_row_numbers(estimator.kernel):
+        wanted = "False beside a Precomputed kernel: its input is a row number"
+        raise InvalidInputError("standardize", estimator.standardize, wanted)
     check_n_jobs(estimator.n_jobs)
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
         raise InvalidInputError("restarts", estimator.restarts, "0 or more searches from random starts")
@@ -53,6 +56,10 @@ def check_parameters(estimator: Any) -> None:
             raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
+
+
+def _has_row_numbers(kernel: Any) -> bool:
+    return isinstance(kernel, Kernel) and any(isinstance(term, Precomputed) for term in kernel.terms)
 
 
 def _check_combine(estimator: Any) -> None:
@@ -91,15 +98,31 @@ def chosen_subset(subset: str | int | None, n: int) -> int | None:
 
 def as_template(kernel: Any) -> Model:
     """Return the form of the models to tune, with one length scale."""
+    require_no_name_of_a_matrix(kernel, "TunedSVC(kernel=Precomputed(K), standardize=False)")
     if isinstance(kernel, str):
         template = _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
     elif not isinstance(kernel, Kernel):
         raise InvalidInputError("kernel", kernel, '"auto", "rbf" or a kernel of marginwise.kernels')
-    elif not kernel.is_isotropic:
-        raise InvalidInputError("kernel", kernel, "one length scale for all inputs: how they differ is tuned")
     else:
-        template = Model(1.0, kernel)
+        template = Model(1.0, _isotropic(kernel))
     return template
+
+
+def require_no_name_of_a_matrix(kernel: Any, estimator: str) -> None:
+    """Say what to give in the place of "precomputed", which other libraries take."""
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise InvalidInputError(
+            "kernel",
+            kernel,
+            "a kernel with the matrix K of all rows, to be fitted to row numbers: from marginwise.kernels import "
+            f"Precomputed; {estimator}.fit(np.arange(len(y))[:, None], y)",
+        )
+
+
+def _isotropic(kernel: Kernel) -> Kernel:
+    """Return the kernel with one value for all inputs where each has its own: values are tuned, and so is that."""
+    values = [h.values[:1] if h.per_input else h.values for h in kernel.hyperparameters]
+    return kernel if kernel.is_isotropic else kernel.with_values(np.concatenate(values))
 
 
 def _is(value: object, kind: type) -> bool:

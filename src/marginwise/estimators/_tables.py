@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from marginwise._arrays import Array
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError, TableWarning
 from marginwise.tables import Schema
-from marginwise.tables.reading import is_frame, is_of_objects
-from marginwise.tables.schema import FROM_DTYPE
+from marginwise.tables.column import FROM_DTYPE
+from marginwise.tables.reading import is_frame, is_lazy, is_of_objects
 
 #: Bytes that the zeros of a sparse table may take when they are written out: kernels need them.
 MOST_BYTES = 2**31
@@ -37,7 +39,7 @@ class TableMixin:
         """Return the cells of a training table, and keep its schema."""
         table = _validated(self, X, reset=True)
         if _is_of_numbers(table) and _goes_by_kind(self.categorical_features) and not np.isnan(table).all(axis=0).any():
-            self._schema = Schema.numeric(table.shape[1])
+            self._schema = Schema.numeric(range(table.shape[1]))
             return table
         self._schema, cells = Schema.learnt(table, self.categorical_features)
         return cells
@@ -45,12 +47,22 @@ class TableMixin:
     def _cells(self, X: Any) -> Array:
         """Return the cells of another table, NaN where they are missing."""
         table = _validated(self, X, reset=False)
-        return table if _is_of_numbers(table) and self._schema.is_numeric else self._schema.cells(table)
+        if _is_of_numbers(table) and self._schema.is_numeric:
+            return table
+        cells, remarks = self._schema.cells(table)
+        warn_of_table(remarks)
+        return cells
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "_encoding" in state and "_schema" not in state:  # models of before there were schemas
-            state = {"_schema": Schema.numeric(len(state["_encoding"].shares))} | state
+            state = {"_schema": Schema.numeric(range(len(state["_encoding"].shares)))} | state
         super().__setstate__(state)  # type: ignore[misc]
+
+
+def warn_of_table(remarks: Iterable[str]) -> None:
+    """Warn of how a table was taken."""
+    for remark in remarks:
+        warnings.warn(remark, TableWarning, stacklevel=4)
 
 
 def _goes_by_kind(categorical_features: Any) -> bool:
@@ -66,6 +78,8 @@ def _is_of_numbers(table: Any) -> bool:
 
 def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return numbers as a float64 matrix, any other table as it is, after a look at the names of its columns."""
+    if is_lazy(X):
+        raise InvalidInputError("X", Finding("is a polars LazyFrame"), "a table with its rows: X.collect()")
     if is_frame(X) or is_of_objects(X):
         table = X if is_frame(X) else np.asarray(X, dtype=object)
         if 0 in table.shape:
@@ -85,6 +99,6 @@ def _check_size(X: Any) -> None:
     if n_bytes > MOST_BYTES:
         raise InvalidInputError(
             "X",
-            f"a sparse table of {X.shape[0]} × {X.shape[1]} cells, {n_bytes} bytes with the zeros written out",
+            Finding(f"has {X.shape[0]} × {X.shape[1]} cells, {n_bytes} bytes with the zeros written out"),
             f"at most {MOST_BYTES} bytes; take fewer columns (SelectKBest, TruncatedSVD) or rows",
         )

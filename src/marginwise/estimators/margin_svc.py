@@ -14,9 +14,10 @@ from marginwise._arrays import Array
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._encoding import Encoding, averaged
+from marginwise.estimators._parameters import require_no_name_of_a_matrix
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
-from marginwise.estimators._tables import TableMixin
+from marginwise.estimators._tables import TableMixin, warn_of_table
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack, as_slack
@@ -108,6 +109,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
             self._fit(X, y, sample_weight)
         for solution in self.solutions_:
             solution.status.warn()
+        warn_of_table(self._schema.remarks)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -141,6 +143,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
 
     def _model(self, columns: Sequence[int] | None = None) -> Model:
         """Return the model; ``columns`` are those of the inputs, where these are more."""
+        require_no_name_of_a_matrix(self.kernel, "MarginSVC(kernel=Precomputed(K))")
         if self.kernel is None:
             model: Model = Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
         else:

@@ -13,7 +13,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance import DenseCovariance, SiteGaussian, Sites
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.inference.ep.jacobian import SiteJacobian
 from marginwise.inference.ep.result import SiteApproximation
 from marginwise.inference.ep.run import TOLERANCE
@@ -106,7 +106,9 @@ class _Bound:
         zero = np.zeros(len(self.y))
         point = self.point(Sites(zero, zero))
         if point is None:
-            raise InvalidInputError("kernel", "without a positive K(x, x) at some row", "a covariance; add a Constant")
+            raise InvalidInputError(
+                "kernel", Finding("has no positive K(x, x) at some row"), "a covariance; add a Constant"
+            )
         return point
 
     def newton(self, point: _Point) -> _Point | None:

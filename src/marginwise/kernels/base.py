@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 
 if TYPE_CHECKING:
     from marginwise.kernels.sum import Sum
@@ -336,7 +336,9 @@ def per_input(name: str, values: tuple[float, ...], n_inputs: int, ties: Ties | 
         return np.full(n_inputs, values[0])
     number = n_inputs if ties is None else max(ties) + 1
     if len(values) != number:
-        raise InvalidInputError(name, f"{len(values)} values", f"1 or {number} values, because X has {number} columns")
+        raise InvalidInputError(
+            name, Finding(f"has {len(values)} values"), f"1 or {number} values, because X has {number} columns"
+        )
     return by_input(np.array(values), n_inputs, ties)
 
 
@@ -349,7 +351,9 @@ def by_input(of_columns: Array, n_inputs: int, ties: Ties | None) -> Array:
 def check_tied(n_inputs: int, ties: Ties | None) -> None:
     """Raise unless there are as many inputs as have columns."""
     if ties is not None and len(ties) != n_inputs:
-        raise InvalidInputError("X", f"{n_inputs} inputs", f"{len(ties)}, those that the kernel was tied for")
+        raise InvalidInputError(
+            "X", Finding(f"has {n_inputs} inputs"), f"{len(ties)}, those that the kernel was tied for"
+        )
 
 
 def by_column(of_inputs: Array, ties: Ties | None) -> Array:

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.kernels.base import Hyperparameter, Kernel
 
 
@@ -39,14 +40,27 @@ class Precomputed(Kernel):
         return self
 
     def cross(self, A: Array, B: Array) -> Array:
-        return self.matrix[np.ix_(_numbers(A), _numbers(B))]
+        return self.matrix[np.ix_(self._rows(A), self._rows(B))]
 
     def diagonal(self, X: Array) -> Array:
-        return self.matrix.diagonal()[_numbers(X)]
+        return self.matrix.diagonal()[self._rows(X)]
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         return np.empty(0)
 
+    def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
+        """Return 1 for each row: between row numbers there is no slope, and what there is to tell is in this input."""
+        return np.ones_like(X)
 
-def _numbers(X: Array) -> Indices:
-    return X[:, 0].astype(np.intp)
+    def _rows(self, X: Array) -> Indices:
+        """Return the row numbers that the inputs are."""
+        rows = np.where(np.isfinite(X[:, 0]), X[:, 0], -1.0).astype(np.intp)
+        wrong = (rows != X[:, 0]) | (rows < 0) | (rows >= len(self.matrix))
+        if X.shape[1] != 1 or wrong.any():
+            found = f"has {X.shape[1]} columns" if X.shape[1] != 1 else f"holds {X[np.argmax(wrong), 0]:g}"
+            raise InvalidInputError(
+                "X",
+                Finding(found),
+                f"row numbers of the matrix, 0 … {len(self.matrix) - 1}, in one column, for a Precomputed kernel",
+            )
+        return rows

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.kernels.base import Hyperparameter, Kernel, Ties
 
 
@@ -135,7 +135,9 @@ class Sum(SumOfTerms):
         shared = [len(term.groups) for term in self.terms]
         if sum(shared) == 0 or total <= 0 or total % sum(shared):
             n_values = len(self.values) + total - sum(present)
-            raise InvalidInputError("values", f"{n_values} values", f"{', '.join(self.names)}, or one for each input")
+            raise InvalidInputError(
+                "values", Finding(f"has {n_values} values"), f"{', '.join(self.names)}, or one for each input"
+            )
         return [n * (total // sum(shared)) for n in shared]
 
     def lengths(self, n_inputs: int) -> Array:

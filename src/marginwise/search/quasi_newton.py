@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from marginwise._arrays import Array, Mask
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.search.contract import Point, Search, Space, Step
 from marginwise.status import Status
 
@@ -105,7 +105,9 @@ class QuasiNewton(Search[NewtonState]):
 
     def init(self, space: Space, start: Point) -> NewtonState:
         if any(len(move) != space.size for move, _ in self.learnt):
-            raise InvalidInputError("learnt", "of another size", f"moves of {space.size} free hyperparameters")
+            raise InvalidInputError(
+                "learnt", Finding("is of another size"), f"moves of {space.size} free hyperparameters"
+            )
         return self._at(space, start, self.learnt[-self.memory :], 1.0)
 
     def propose(self, state: NewtonState, rng: np.random.Generator) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._summary import summary
+from marginwise._wording import numbered
 from marginwise.errors import MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.model import Model
@@ -91,7 +92,7 @@ class Trace:
         self._records.append(record)
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self)} evaluations>"
+        return f"<Trace of {numbered(len(self), 'evaluation')}>"
 
     def __len__(self) -> int:
         return len(self._records)

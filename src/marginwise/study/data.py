@@ -15,7 +15,6 @@ from sklearn.model_selection import train_test_split
 from marginwise._arrays import Array
 from marginwise.datasets import Benchmark, Table, benchmark_names, load_benchmark, load_table
 from marginwise.errors import InvalidInputError, choose
-from marginwise.tables import Schema as TableSchema
 from marginwise.tables.reading import CATEGORY
 
 if TYPE_CHECKING:
@@ -139,7 +138,8 @@ class TableSource:
 
 def _inputs(table: Table) -> tuple[Array, tuple[str, ...]]:
     """Return numbers alone, and their names: the paper's kernel has a length scale for each value of a word."""
-    schema, cells = TableSchema.learnt(table.X)
+    schema = table.schema
+    cells, _ = schema.cells(table.X)
     blocks, names = [], []
     for name, column, values in zip(table.feature_names, schema.columns, cells.T, strict=True):
         if column.kind != CATEGORY:

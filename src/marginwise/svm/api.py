@@ -12,7 +12,7 @@ from marginwise.covariance import (
     OnDemandCovariance,
     RowCovariance,
 )
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.hyperparameters import as_model
 from marginwise.kernels import Kernel
 from marginwise.kernels.base import positive
@@ -165,4 +165,6 @@ def svm_covariance(problem: Problem, model: Model, max_memory: int = MAX_MEMORY)
 
 def _check_start(start: Solution | None, n: int) -> None:
     if start is not None and len(start.alpha) != n:
-        raise InvalidInputError("start", f"a solution of {len(start.alpha)} examples", f"one of these {n} examples")
+        raise InvalidInputError(
+            "start", Finding(f"is a solution of {len(start.alpha)} examples"), f"one of these {n} examples"
+        )

@@ -14,19 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array
-from marginwise.errors import InvalidInputError
+from marginwise._arrays import Array, Mask
+from marginwise.errors import Finding, InvalidInputError
 
-#: What cells can be. Truth values are the numbers 0 and 1.
+#: What columns can be. Truth values are the numbers 0 and 1.
 NUMBER, DATE, CATEGORY, ORDERED, NOTHING = "number", "date", "category", "ordered category", "nothing"
 
+#: Cells of text, and numbers among it: what they are is found when a schema is learnt, or is what the schema says.
+TEXT = "text"
+
 #: How kinds are called in messages.
-IN_WORDS = {NUMBER: "numbers", DATE: "dates", CATEGORY: "categories", ORDERED: "ordered categories"}
+IN_WORDS = {NUMBER: "numbers", DATE: "dates", CATEGORY: "categories", ORDERED: "ordered categories", TEXT: "words"}
 
 #: Types of pandas for cells that are missing, which compare with nothing.
 _MISSING = {"NAType", "NaTType"}
 
-#: Types of cells that are no numbers, and that a column may hold all the same.
+#: Types of cells that are numbers, and of those that are none and that a column may hold all the same.
+_NUMBERS = Real | Decimal | bool | np.bool_
 _NO_NUMBERS = (str, datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
 _DAY = np.timedelta64(1, "D")
@@ -36,17 +40,30 @@ class Cells(NamedTuple):
     """One column of a table as it came.
 
     ``values`` are numbers, NaN where a cell is missing; or objects, None where one is. ``levels`` are the values of an
-    ordered category, lowest first: its numbers are places among them.
+    ordered category, lowest first: its numbers are places among them. ``decimal`` is the decimal sign of text.
     """
 
     kind: str
     values: npt.NDArray[Any]
     levels: tuple[Any, ...] = ()
+    decimal: str = "."
+
+    @property
+    def missing(self) -> Mask:
+        """Which cells are missing."""
+        if self.values.dtype == object:
+            return np.array([value is None for value in self.values], dtype=bool)
+        return np.isnan(self.values)
 
 
 def is_frame(X: Any) -> bool:
     """Say whether this is a data frame of pandas or polars."""
     return type(X).__module__.split(".")[0] in ("pandas", "polars") and type(X).__name__ == "DataFrame"
+
+
+def is_lazy(X: Any) -> bool:
+    """Say whether this is a query of polars, which holds no rows yet."""
+    return type(X).__module__.split(".")[0] == "polars" and type(X).__name__ == "LazyFrame"
 
 
 def is_of_objects(X: Any) -> bool:
@@ -57,20 +74,20 @@ def is_of_objects(X: Any) -> bool:
     return any(issubclass(kind, _NO_NUMBERS) or _is_nothing(kind) for kind in set(map(type, array.flat)))
 
 
-def columns_of(X: Any) -> Iterator[tuple[str, Cells]]:
-    """Yield the name and the cells of each column of a data frame or of an array with two axes."""
+def columns_of(X: Any) -> Iterator[tuple[str | int, Cells]]:
+    """Yield the name, or the place where it has none, and the cells of each column of a data frame or an array."""
     if is_frame(X):
         read = _of_pandas if type(X).__module__.split(".")[0] == "pandas" else _of_polars
         for j, name in enumerate(X.columns):
-            yield _named(str(name)), read(X.iloc[:, j] if hasattr(X, "iloc") else X[name], _named(str(name)))
+            yield str(name), read(X.iloc[:, j] if hasattr(X, "iloc") else X[name], str(name))
         return
     array = np.asarray(X) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else np.asarray(X, dtype=object)
     for j, column in enumerate(array.T):
-        yield f"column {j}", Cells(NUMBER, column) if column.dtype.kind == "f" else of_objects(column, f"column {j}")
+        yield j, Cells(NUMBER, column) if column.dtype.kind == "f" else of_objects(column, j)
 
 
-def of_objects(values: npt.NDArray[Any], where: str) -> Cells:
-    """Return cells held as objects as what they are; words among numbers are refused."""
+def of_objects(values: npt.NDArray[Any], name: str | int) -> Cells:
+    """Return cells held as objects as what their types say; dates among numbers, say, are refused."""
     kinds = set(map(type, values))
     present = {kind for kind in kinds if not _is_nothing(kind)}
     missing = _missing(values) if len(present) < len(kinds) or float in kinds or np.float64 in kinds else None
@@ -80,21 +97,26 @@ def of_objects(values: npt.NDArray[Any], where: str) -> Cells:
         present = set(map(type, values)) - {type(None)}
     if not present:
         return Cells(NOTHING, np.full(len(values), np.nan))
-    if all(issubclass(kind, str) for kind in present):
-        return Cells(CATEGORY, values)
-    if all(issubclass(kind, Real | Decimal | bool | np.bool_) for kind in present):
+    if any(issubclass(kind, str) for kind in present) and all(issubclass(kind, str | _NUMBERS) for kind in present):
+        return Cells(TEXT, values)
+    if all(issubclass(kind, _NUMBERS) for kind in present):
         return Cells(NUMBER, np.array([np.nan if cell is None else float(cell) for cell in values], dtype=float))
     if all(issubclass(kind, datetime.date | np.datetime64) for kind in present):
-        moments = [np.datetime64("NaT", "us") if cell is None else _moment(cell) for cell in values]
-        return Cells(DATE, days(np.array(moments, dtype="datetime64[us]")))
+        return Cells(DATE, days_of(values))
     if all(issubclass(kind, datetime.timedelta | np.timedelta64) for kind in present):
         return Cells(DATE, days(np.array(values.tolist(), dtype="timedelta64[us]")))
     found = ", ".join(sorted(kind.__name__ for kind in present))
     raise InvalidInputError(
-        where,
-        f"cells of types {found}",
+        f"X, column {name!r}",
+        Finding(f"has cells of types {found}"),
         "numbers, words or dates, and not several of them in a column (empty cells are None or NaN)",
     )
+
+
+def days_of(dates: npt.NDArray[Any]) -> Array:
+    """Return dates held as objects as numbers of days since 1970, NaN where there is none."""
+    moments = [np.datetime64("NaT", "us") if date is None else _moment(date) for date in dates]
+    return days(np.array(moments, dtype="datetime64[us]"))
 
 
 def days(moments: npt.NDArray[Any]) -> Array:
@@ -106,7 +128,7 @@ def days(moments: npt.NDArray[Any]) -> Array:
     return numbers
 
 
-def _of_pandas(series: Any, where: str) -> Cells:
+def _of_pandas(series: Any, name: str) -> Cells:
     kind = series.dtype.kind if hasattr(series.dtype, "kind") else "O"
     if hasattr(series.dtype, "categories") and hasattr(series.dtype, "ordered"):
         if series.dtype.ordered:
@@ -118,18 +140,18 @@ def _of_pandas(series: Any, where: str) -> Cells:
     if kind in "mM":
         moments = series.dt.tz_convert(None) if getattr(series.dtype, "tz", None) is not None else series
         return Cells(DATE, days(moments.to_numpy(dtype=f"{'timedelta64' if kind == 'm' else 'datetime64'}[us]")))
-    return of_objects(_objects(series), where)
+    return of_objects(_objects(series), name)
 
 
-def _of_polars(series: Any, where: str) -> Cells:
-    name = type(series.dtype).__name__ if not isinstance(series.dtype, type) else series.dtype.__name__
-    if series.dtype.is_numeric() or name in ("Boolean", "Null"):
+def _of_polars(series: Any, name: str) -> Cells:
+    kind = type(series.dtype).__name__ if not isinstance(series.dtype, type) else series.dtype.__name__
+    if series.dtype.is_numeric() or kind in ("Boolean", "Null"):
         return Cells(NUMBER, np.array(series.to_list(), dtype=float))
-    if name in ("Categorical", "Enum", "String"):
+    if kind in ("Categorical", "Enum"):
         return Cells(CATEGORY, as_objects(series.to_list()))
-    if name == "Duration":
+    if kind == "Duration":
         return Cells(DATE, days(np.array(series.to_list(), dtype="timedelta64[us]")))
-    return of_objects(as_objects(series.to_list()), where)
+    return of_objects(as_objects(series.to_list()), name)
 
 
 def _objects(series: Any) -> npt.NDArray[Any]:
@@ -166,7 +188,3 @@ def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 def _is_nothing(kind: type) -> bool:
     return kind is type(None) or kind.__name__ in _MISSING
-
-
-def _named(name: str) -> str:
-    return f"column {name!r}"

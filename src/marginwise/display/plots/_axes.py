@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginwise.display.style import require_matplotlib
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +28,12 @@ def column_of_axes(ax: Any, n: int) -> list[Axes]:
     if len(given) == n:
         return list(given)
     if len(given) != 1:
-        raise InvalidInputError("ax", f"{len(given)} axes", f"one, which is divided, or {n}")
+        raise InvalidInputError("ax", Finding(f"is {len(given)} axes"), f"one, which is divided, or {n}")
     place = given[0].get_subplotspec()
     if place is None:
-        raise InvalidInputError("ax", "axes placed by hand", f"axes of a grid, which can be divided, or {n} axes")
+        raise InvalidInputError(
+            "ax", Finding("was placed by hand"), f"axes of a grid, which can be divided, or {n} axes"
+        )
     figure = given[0].figure
     given[0].remove()
     upper = figure.add_subplot((grid := place.subgridspec(n, 1))[0])

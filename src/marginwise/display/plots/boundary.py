@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise._arrays import Array, Indices
 from marginwise.display.plots._axes import axes_for, label_text
 from marginwise.display.style import SERIES, require_matplotlib
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.tables.reading import NUMBER, Cells, columns_of, is_frame, is_of_objects
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class BoundaryDisplay:
         check_is_fitted(estimator)
         fitted_names = getattr(estimator, "feature_names_in_", ())
         if np.ndim(X) != 2 or np.shape(X)[1] < 2:
-            raise InvalidInputError("X", f"an array of shape {np.shape(X)}", "a table with at least two columns")
+            raise InvalidInputError("X", Finding(f"has shape {np.shape(X)}"), "a table with at least two columns")
         d = np.shape(X)[1]
         if len(set(features)) != 2 or not all(0 <= a < d for a in features):
             raise InvalidInputError("features", features, f"two different numbers of columns, 0 … {d - 1}")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise._arrays import Array
 from marginwise.display.plots._axes import axes_for
 from marginwise.display.style import MUTED
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,9 @@ class RelevanceDisplay:
         self.values, self.weights, self.names = np.asarray(values), np.asarray(weights), list(names)
         if self.values.shape != (len(self.weights), len(self.names)):
             raise InvalidInputError(
-                "names", f"{len(self.names)} names", f"{self.values.shape[1]}, because there are so many inputs"
+                "names",
+                Finding(f"has {len(self.names)} names"),
+                f"{self.values.shape[1]}, because there are so many inputs",
             )
         self.importances = self.weights @ self.values
         self.spread = np.sqrt(self.weights @ (self.values - self.importances) ** 2)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from marginwise.display.plots._axes import column_of_axes, label_text
 from marginwise.display.style import MUTED
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,9 +70,11 @@ class ReliabilityDisplay:
         p, outcome = np.asarray(probability, dtype=float), np.asarray(happened, dtype=float)
         w = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-            raise InvalidInputError("probability", "something else", "a flat array of numbers from 0 to 1")
+            raise InvalidInputError("probability", Finding("is something else"), "a flat array of numbers from 0 to 1")
         if not (len(p) == len(outcome) == len(w) > 0):
-            raise InvalidInputError("happened", f"{len(outcome)} values", f"one for each of {len(p)} probabilities")
+            raise InvalidInputError(
+                "happened", Finding(f"has {len(outcome)} values"), f"one for each of {len(p)} probabilities"
+            )
         if n_bins < 1:
             raise InvalidInputError("n_bins", n_bins, "at least 1")
         bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
@@ -131,7 +133,9 @@ class ReliabilityDisplay:
         known = np.unique(labels) if classes is None else np.asarray(classes)
         if table.ndim != 2 or table.shape != (len(labels), len(known)):
             raise InvalidInputError(
-                "y_proba", f"an array of shape {table.shape}", f"({len(labels)}, {len(known)}): a column for each class"
+                "y_proba",
+                Finding(f"has shape {table.shape}"),
+                f"({len(labels)}, {len(known)}): a column for each class",
             )
         if len(known) == 2:
             probability, happened, event = table[:, 1], labels == known[1], f"class {label_text(known[1])}"

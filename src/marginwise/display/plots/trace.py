@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise._arrays import Indices
 from marginwise.display.plots._axes import column_of_axes
 from marginwise.display.style import MUTED, SERIES
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.search import Trace
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class TraceDisplay:
 
     def __init__(self, trace: Trace, name: str = "criterion") -> None:
         if not len(trace):
-            raise InvalidInputError("trace", "empty", "a search of at least one evaluation")
+            raise InvalidInputError("trace", Finding("is empty"), "a search of at least one evaluation")
         self.names, self.name = trace.names, name
         self.table = trace.to_arrays()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance import SiteCovariance, SiteGaussian, Sites
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.inference.ep.jacobian import SiteJacobian
 from marginwise.inference.ep.mixing import Mixer
 from marginwise.inference.ep.sequential import sweep_sites
@@ -78,7 +78,9 @@ class Moves:
         zero = np.zeros(len(self.y))
         point = self.point(zero, zero)
         if point is None:
-            raise InvalidInputError("kernel", "without a positive K(x, x) at some row", "a covariance; add a Constant")
+            raise InvalidInputError(
+                "kernel", Finding("has no positive K(x, x) at some row"), "a covariance; add a Constant"
+            )
         return point
 
     def all_at_once(self, point: SitePoint, mixer: Mixer) -> SitePoint | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from marginwise._wording import numbered
 from marginwise.display import FORMATS, Document, Drawing, Section
 from marginwise.study.paper import figures, sections
 from marginwise.study.paper.findings import Findings, gather, write_scans
@@ -65,8 +66,8 @@ def lead(findings: Findings) -> str:
     datasets, methods = {row.dataset for row in rows}, {row.method for row in rows}
     return (
         "The experiments of Gold and Sollich, “Model Selection for Support Vector Machine Classification” (2003), run "
-        f"again: {len(rows):,} trials of {len(methods)} methods on {len(datasets)} data sets, with published numbers "
-        "beside ours."
+        f"again: {numbered(len(rows), 'trial')} of {numbered(len(methods), 'method')} on "
+        f"{numbered(len(datasets), 'data set')}, with published numbers beside ours."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from marginwise._wording import numbered
 from marginwise.display import Cell, Drawing, Facts, Notes, PagePart, PageTable, Section, Value
 from marginwise.display.table import minus
 from marginwise.study.paper import figures, tables
@@ -45,7 +46,7 @@ def overview(findings: Findings) -> Section:
     if not findings.miniature and (short := _short_cells(trials)):
         warnings.append(f"{len(short)} cells have fewer trials than the paper: {_shortened(short)}.")
     if trials.failed:
-        warnings.append(f"{len(trials.failed)} trials failed; they are listed at the end.")
+        warnings.append(f"{numbered(len(trials.failed), 'trial')} failed: see the end.")
     section.parts.append(Notes(warnings))
     return section
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from marginwise._wording import numbered
 from marginwise.display import FORMATS, Document, Facts, Section
 from marginwise.study.record import write_rows
 from marginwise.study.report import tables
@@ -50,7 +51,8 @@ def write_report(
     directory, data, trials = Path(directory), StudyData(store), Trials(store.rows())
     sizes = {row.dataset: size for row in trials.rows if (size := data.sizes(row)) is not None}
     lead = (
-        f"{len(trials.rows):,} trials of {len(trials.methods)} methods on {len(trials.datasets)} data sets: "
+        f"{numbered(len(trials.rows), 'trial')} of {numbered(len(trials.methods), 'method')} on "
+        f"{numbered(len(trials.datasets), 'data set')}: "
         f"{', '.join(trials.datasets)}."
     )
     sections = [*_error_sections(trials), Section("Data", [tables.sizes(sizes)]), *closing_sections(trials)]

@@ -1,0 +1,29 @@
+"""Parts of sentences: counted things, and lists that stay short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: Items shown in a message about many; the rest are counted.
+_SHOWN = 5
+
+
+def numbered(n: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> numbered(1, "row"), numbered(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def some(items: Iterable[str], most: int = _SHOWN) -> str:
+    """Return all items if they are at most so many, otherwise the first few and the number of the others.
+
+    >>> some("abcdefg")
+    'a, b, c, d, e and 2 more'
+    """
+    listed = list(items)
+    if len(listed) <= max(most, _SHOWN):
+        return ", ".join(listed)
+    return ", ".join(listed[:_SHOWN]) + f" and {len(listed) - _SHOWN} more"

@@ -3,9 +3,9 @@
 A series has shape (time, chains): steps down, independent chains across. Chains share one target, so that their
 autocovariances are pooled around the common mean; a chain that stays apart shows as a correlation without end.
 
-A chain that is alone has no other to tell how far its mean can be off. That of Hybrid Monte Carlo with one momentum drawn
-anew at each step has correlations with a long tail, each far below the noise of its estimate and together as large as all
-the others; a sum of estimated autocorrelations cuts them off. Its slowest waves contain them.
+A chain that is alone has no other to tell how far its mean can be off. That of Hybrid Monte Carlo with one momentum
+drawn anew at each step has correlations with a long tail, each far below the noise of its estimate and together as
+large as all the others; a sum of estimated autocorrelations cuts them off. The chain's slowest waves contain them.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def autocovariance(series: Array) -> Array:
 def autocorrelation_time(series: Array) -> float:
     """Return τ = 1 + 2 Σ_t ρ_t, not below 1: a chain that overshoots is less sure than it is favourable.
 
-    The estimate is Geyer's initial monotone sequence (Geyer 1992), right for reversible chains: sums of two neighbouring
-    autocorrelations are positive and decrease; they are summed until noise makes one negative.
+    The estimate is Geyer's initial monotone sequence (Geyer 1992), right for reversible chains: sums of two
+    neighbouring autocorrelations are positive and decrease; they are summed until noise makes one negative.
     """
     covariance = autocovariance(series)
     if covariance[0] <= 0.0:
@@ -65,8 +65,8 @@ def variance_of_mean(chain: Array) -> float:
 
     The orthonormal cosine coefficients of a chain at low frequencies are independent with the variance that √time times
     its mean has: the spectrum at 0. The average of the squares of the first K is the estimate, the mean divided by its
-    root has Student's distribution with K degrees of freedom (Müller 2007; Lazarus, Lewis, Stock & Watson 2018), and the
-    variance of that, K/(K - 2), is a factor here. Infinite for a chain that is too short.
+    root has Student's distribution with K degrees of freedom (Müller 2007; Lazarus, Lewis, Stock & Watson 2018), and
+    the variance of that, K/(K - 2), is a factor here. Infinite for a chain that is too short.
     """
     time = len(chain)
     waves = min(_WAVES, time // 2)

@@ -97,7 +97,7 @@ def test_a_study_under_way_says_what_is_missing(tmp_path):
     # Trials on one data set decide no claim.
     assert not {"holds", "does not hold", "holds in part"} & set(read(html).texts)
     assert "None of the paper's" in texts
-    assert "of 0" not in texts
+    assert "0 of 0" not in texts
     kinds = [path.suffix for path in (tmp_path / "report" / "figures").glob("methods.*")]
     assert sorted(kinds) == [".pdf", ".png"]
 

@@ -27,7 +27,7 @@ print("probabilities of the first three test rows:", model.predict_proba(X_test[
 # Can they be trusted?
 # --------------------
 # Among the women who were given a probability of about 70 %, about 70 % should have diabetes. Dots on the
-# dashed line say so; the bars are as long as chance makes them (two standard errors).
+# dashed line say so; the bars are 95 % confidence intervals (Wilson).
 
 display = ReliabilityDisplay.from_estimator(model, X_test, y_test, n_bins=8)
 display.axes_[0].set_title("Predicted probabilities against what happened")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from marginwise._arrays import Array
 from marginwise.comparison import GridSVC
 from marginwise.datasets import load_benchmark
 from marginwise.display import figure_style
+from marginwise.errors import ConvergenceWarning
 from marginwise.estimators import TunedSVC
 from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 from marginwise.tuning import scan_line
@@ -47,8 +49,10 @@ def survey(seed: int = 0) -> Table:
 def main() -> None:
     """Compare on a table with many useless inputs and on the Pima data, and tell what TunedSVC found."""
     write = sys.stdout.write
-    write("200 answers to 53 yes-or-no questions; three of them decide the label, 5 % of the labels are wrong\n")
     questions = survey()
+    write("compiling what has not been compiled before …\n\n")
+    _compile(questions)
+    write("200 answers to 53 yes-or-no questions; three of them decide the label, 5 % of the labels are wrong\n")
     tuned = _compare(questions)
     write(f"  what matters: {_most_relevant(tuned, questions.feature_names, 4)}\n")
     proba = tuned.predict_proba(questions.X_test[:3])[:, 1]
@@ -65,11 +69,22 @@ def main() -> None:
     write(f"pictures in {FOLDER}/: {', '.join(names)}\n" if names else "pictures: pip install marginwise[plots]\n")
 
 
+def _compile(data: Any) -> None:
+    """Fit both to a few rows: a first fit compiles and imports, which the seconds of a comparison are to leave out."""
+    for model in _models().values():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(data.X_train[:60, :5], data.y_train[:60]).predict_proba(data.X_test[:1, :5])
+
+
+def _models() -> dict[str, Any]:
+    return {"TunedSVC().fit(X, y)": TunedSVC(random_state=0), "GridSearchCV(SVC) + CalibratedClassifierCV": GridSVC()}
+
+
 def _compare(data: Any) -> TunedSVC:
     """Fit both, print errors, log-losses and times on new rows, and return the tuned one."""
     sys.stdout.write(f"  {'':<44}{'test error':>10}{'log-loss':>10}{'seconds':>9}\n")
-    tuned = TunedSVC(random_state=0)
-    models: dict[str, Any] = {"TunedSVC().fit(X, y)": tuned, "GridSearchCV(SVC) + CalibratedClassifierCV": GridSVC()}
+    models = _models()
     for name, model in models.items():
         start = time.perf_counter()
         model.fit(data.X_train, data.y_train)
@@ -78,6 +93,7 @@ def _compare(data: Any) -> TunedSVC:
         proba = model.predict_proba(data.X_test)
         own = proba[np.arange(len(proba)), (data.y_test > 0).astype(int)]
         sys.stdout.write(f"  {name:<44}{error:>8.1f} %{-np.log(own).mean():>10.3f}{seconds:>9.2f}\n")
+    tuned: TunedSVC = next(iter(models.values()))
     return tuned
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -143,11 +144,37 @@ def test_reliability_against_a_loop(rng):
         total += weights[mine].sum() * abs(predicted - observed)
     assert display.calibration_error == pytest.approx(total / weights.sum())
     assert display.calibration_error < 0.08  # the probabilities are true
-    z = (display.observed - display.predicted) / display.standard_error
-    assert (np.abs(z) < 3.5).all()
     always = ReliabilityDisplay(np.full(100, 0.9), np.arange(100) < 60)
     assert always.calibration_error == pytest.approx(0.3)
     assert np.isnan(always.predicted).sum() == 14
+
+
+def test_reliability_bars_are_wilsons_and_stay_between_0_and_1(rng):
+    p = np.concatenate([np.full(5, 0.02), np.full(40, 0.5), np.full(3, 0.98)])
+    happened = np.concatenate([np.zeros(5), np.arange(40) < 13, np.ones(3)])
+    display = ReliabilityDisplay(p, happened).plot()
+    for k, (successes, n) in {0: (0, 5), 7: (13, 40), 14: (3, 3)}.items():
+        known = binomtest(successes, n).proportion_ci(0.95, method="wilson")
+        assert (display.lower[k], display.upper[k]) == pytest.approx((known.low, known.high), abs=1e-6)
+    (bars,) = display.axes_[0].containers[0].lines[2]
+    ends = np.array(bars.get_segments())[:, :, 1]
+    assert ends.shape == (3, 2)
+    assert ends.min() >= 0.0
+    assert ends.max() <= 1.0
+    # Equal weights count the examples, and examples of weight 0 do not.
+    heavy = ReliabilityDisplay(p, happened, sample_weight=np.full(48, 7.0))
+    np.testing.assert_allclose(heavy.upper, display.upper)
+    more = ReliabilityDisplay(np.append(p, 0.5), np.append(happened, 1), sample_weight=np.append(np.ones(48), 0.0))
+    np.testing.assert_allclose(more.lower, display.lower)
+
+
+def test_reliability_bars_cover_true_probabilities(rng):
+    covered = []
+    for _ in range(200):
+        p = np.repeat([0.02, 0.5, 0.97], 30)
+        display = ReliabilityDisplay(p, rng.uniform(size=90) < p, n_bins=3)
+        covered.append((display.lower <= [0.02, 0.5, 0.97]) & (display.upper >= [0.02, 0.5, 0.97]))
+    assert 0.9 < np.mean(covered) < 0.995
 
 
 def test_reliability_of_models(model, iris_model):

@@ -11,6 +11,7 @@ from marginwise.inference.sampling.diagnostics import (
     autocovariance,
     estimate_mean,
     split_rhat,
+    variance_of_mean,
 )
 
 
@@ -35,17 +36,44 @@ def test_autocorrelation_time_of_an_autoregression(rho: float, steps: int, chain
     assert tau == pytest.approx((1 + rho) / (1 - rho), rel=0.15)
 
 
+def rms_z(chains: list[np.ndarray]) -> float:
+    """Root mean square of the estimated means in their standard errors; the true means are 0."""
+    estimates = [estimate_mean(chain) for chain in chains]
+    return float(np.sqrt(np.mean([(e.value / e.standard_error) ** 2 for e in estimates])))
+
+
 def test_swinging_correlations_are_not_cut_off() -> None:
     # The sum of a fast swing and a slow drift: the swing is negative long before the drift has died away.
     rng = np.random.default_rng(0)
-    z = []
-    for _ in range(100):
+    chains = []
+    for _ in range(600):
         noise = rng.normal(size=(2, 4000, 1))
         swing = 2 * lfilter([1.0], [1.0, -0.6, 0.8], noise[0], axis=0)[:, 0]
         drift = lfilter([1.0], [1.0, -0.9], noise[1], axis=0)[:, 0]
-        estimate = estimate_mean((swing + drift)[:, None])
-        z.append(estimate.value / estimate.standard_error)
-    assert np.sqrt(np.mean(np.square(z))) < 1.4  # Geyer's sequence alone has 1.9
+        chains.append((swing + drift)[:, None])
+    assert 0.85 < rms_z(chains) < 1.15  # Geyer's sequence has 1.9
+
+
+@pytest.mark.parametrize(("steps", "summed"), [(20_000, 1), (20_000, 200)])
+def test_a_long_weak_tail_of_correlations_is_in_the_error(steps: int, summed: int) -> None:
+    # Correlations that begin at 0.03 and take 200 steps to fall are the most of τ = (1 + 0.03·399)/1.03 = 12.6. Some
+    # steps summed into one, as for the length scales, leave the error of the mean as it is.
+    chains = []
+    for seed in range(300):
+        noise = np.random.default_rng(seed).normal(size=(steps, 1))
+        chain = noise + np.sqrt(0.03) * autoregressive(0.995, steps, 1, seed + 1000)
+        chains.append(chain.reshape(-1, summed).mean(axis=1)[:, None])
+    assert 0.85 < rms_z(chains) < 1.15  # Geyer's sequence has 1.7, with sums 1.1
+    known = np.sqrt((1 + 0.03 * 399) / steps)
+    assert np.median([estimate_mean(chain).standard_error for chain in chains]) == pytest.approx(known, rel=0.15)
+
+
+def test_the_variance_of_a_mean_is_that_of_its_slowest_waves(rng: np.random.Generator) -> None:
+    chain = rng.normal(size=50)
+    waves = [np.sqrt(2 / 50) * np.cos(np.pi * k * (np.arange(50) + 0.5) / 50) for k in range(1, 9)]
+    assert variance_of_mean(chain) == pytest.approx(sum((wave @ chain) ** 2 for wave in waves) / 6 / 50)
+    assert variance_of_mean(chain + 7.0) == pytest.approx(variance_of_mean(chain))
+    assert variance_of_mean(chain[:5]) == np.inf
 
 
 def test_overshooting_chains_get_no_credit() -> None:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 DEFAULT_STORE = "sqlite:///study.sqlite"
 
-#: Trials of a method of one's own: as many as of the paper's searches from random starts, or one in the miniature.
-OWN_TRIALS, OWN_TRIALS_QUICK = 10, 1
+#: Trials of a criterion of one's own beside the paper's study, as many as of its searches from random starts, and in
+#: the miniature.
+BESIDE_PAPER, BESIDE_QUICK = 10, 1
 
 _EXAMPLES = """\
 examples:
@@ -53,14 +54,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="a miniature that takes less than a minute (the default)")
+    size.add_argument(
+        "--quick",
+        action="store_true",
+        help="a miniature with few rows and short searches, less than a minute (the default without --data, "
+        "--criterion)",
+    )
     size.add_argument("--paper", action="store_true", help="everything at the paper's counts, about an hour on 2 cores")
     size.add_argument(
         "--sensitivity",
         action="store_true",
         help="what the paper leaves open, in several ways: for the store of --paper, another hour",
     )
-    own = parser.add_argument_group("your own beside the paper's")
+    own = parser.add_argument_group(
+        "your own",
+        "Without one of the sizes above, the study is of these tables alone: all of their rows, the usual searches, "
+        "and the methods that take seconds. With it, they are added to the paper's.",
+    )
     own.add_argument(
         "--data",
         action="append",
@@ -101,8 +111,10 @@ def run_trials(arguments: argparse.Namespace) -> int:
     """Run the study and say what became of it; return 0 if it is complete, 1 if trials failed, 130 after Ctrl-C."""
     from marginwise.study import run_study
 
+    plan = planned(arguments)
+    tell(_announced(plan))
     summary = run_study(
-        planned(arguments),
+        plan,
         arguments.store,
         n_jobs=arguments.jobs,
         backend=arguments.backend,
@@ -117,9 +129,10 @@ def run_trials(arguments: argparse.Namespace) -> int:
 
 
 def planned(arguments: argparse.Namespace) -> Plan:
-    """Return the plan that the arguments ask for: the paper's, with more data sets and methods, or a part of that."""
+    """Return the plan that the arguments ask for: one's own or the paper's, with more data and methods, or a part."""
     from marginwise.study import tables
-    from marginwise.study.paper import paper_plan, quick_plan, sensitivity_plan
+    from marginwise.study.paper import OWN_METHODS, own_plan, paper_plan, quick_plan, sensitivity_plan
+    from marginwise.study.paper.plan import OWN_TRIALS
 
     for option in ("target", "drop", "test_fraction"):
         if getattr(arguments, option) and not arguments.data:
@@ -127,14 +140,33 @@ def planned(arguments: argparse.Namespace) -> Plan:
     options: dict[str, Any] = {"drop": tuple(arguments.drop)}
     if arguments.test_fraction is not None:
         options["test_fraction"] = arguments.test_fraction
-    paths = [str(Path(path).expanduser().resolve()) for path in arguments.data]
-    begin = sensitivity_plan if arguments.sensitivity else paper_plan if arguments.paper else quick_plan
-    plan = begin().with_more(
-        tables(*paths, target=arguments.target, **options),
-        _own_methods(arguments.criterion),
-        OWN_TRIALS if arguments.paper else OWN_TRIALS_QUICK,
+    own_tables = tables(
+        *(str(Path(path).expanduser().resolve()) for path in arguments.data), target=arguments.target, **options
     )
-    return plan.part(arguments.datasets, arguments.methods, arguments.trials)
+    own_methods = _own_methods(arguments.criterion)
+    datasets, methods = arguments.datasets, arguments.methods
+    if arguments.paper:
+        plan, trials = paper_plan(), BESIDE_PAPER
+    elif arguments.sensitivity:
+        plan, trials = sensitivity_plan(), BESIDE_QUICK
+    elif arguments.quick or not (own_tables or own_methods):
+        plan, trials = quick_plan(), BESIDE_QUICK
+    else:
+        plan, trials = own_plan(), OWN_TRIALS
+        datasets = datasets or list(own_tables) or None
+        methods = methods or [*OWN_METHODS, *own_methods]
+    return plan.with_more(own_tables, own_methods, trials).part(datasets, methods, arguments.trials)
+
+
+def _announced(plan: Plan) -> str:
+    """Say what is going to be run, and first of all if it is less than usual."""
+    lines = []
+    if limits := plan.effort.limits:
+        lines.append(
+            f"a miniature: {limits}. It shows that everything works, not how good a method is; --paper runs all"
+        )
+    lines.append(f"trials: {len(plan.enumerate())}; methods: {len(plan.methods)}; data: {', '.join(plan.datasets)}")
+    return "\n".join(lines) + "\n"
 
 
 def write_report(arguments: argparse.Namespace) -> int:

@@ -137,8 +137,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
         averaged over components and classes, with sum 1.
     term_shares_ : dict
-        How much of the latent function's variance is "straight", "smooth" and "stepwise", with sum 1: the shares of the
-        kernel's linear, RBF and Laplacian terms, averaged over the components that have all of them and over classes.
+        How much of the latent function is "straight", "smooth" and "stepwise", each from 0 to 1, with sum 1: the
+        variances of its linear, RBF and Laplacian parts over the training rows, divided by their sum and averaged over
+        the components that have all of them.
     criterion_value_, log_evidence_ : float
         The criterion, and ln Q(Y|X) by expectation propagation, of that component; NaN for more than two classes.
     loo_log_loss_, loo_error_ : float

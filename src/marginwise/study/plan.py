@@ -75,6 +75,36 @@ class Effort:
     newton_evaluations: int = 300
     hmc_steps: int = 20_000
 
+    @property
+    def limits(self) -> str:
+        """Where a trial may do less than usual, in words; empty if nowhere.
+
+        Examples
+        --------
+        >>> Effort(train_rows=60, newton_evaluations=25).limits
+        'at most 60 training rows and 25 evaluations by each quasi-Newton search'
+        """
+        found = [
+            words.format(own)
+            for name, words in _LIMITS.items()
+            if (own := getattr(self, name)) is not None and own < (getattr(_USUAL, name) or float("inf"))
+        ]
+        *others, last = found or [""]
+        return f"at most {', '.join(others)} and {last}" if others else f"at most {last}" if last else ""
+
+
+_USUAL = Effort()
+
+#: What each number of an effort limits.
+_LIMITS = {
+    "train_rows": "{} training rows",
+    "test_rows": "{} test rows",
+    "walk_evaluations": "{} evaluations by each random walk",
+    "ascent_evaluations": "{} evaluations by each ascent",
+    "newton_evaluations": "{} evaluations by each quasi-Newton search",
+    "hmc_steps": "{} steps of the paper's sampler",
+}
+
 
 class Method(Protocol):
     """Runs trials; its attributes are its settings, and all that it does follows from these and from its arguments.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import re
@@ -19,14 +20,15 @@ import pytest
 from own_criteria import Alignment, RoundedAlignment
 
 from marginwise.cli import main
+from marginwise.cli.study import add_arguments, planned
 from marginwise.criteria import evaluate
-from marginwise.datasets import load_benchmark
+from marginwise.datasets import benchmark_names, load_benchmark
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import LINEAR
 from marginwise.study import Judge, Newton, TableSource, Walk, open_store, run_study, search_on, tables
 from marginwise.study.data import load_data
-from marginwise.study.paper import methods, quick_plan
+from marginwise.study.paper import OWN_METHODS, methods, quick_plan
 from marginwise.study.paper.report import write_paper_report
 from marginwise.study.plan import Effort, Plan
 from marginwise.study.report import write_report
@@ -35,7 +37,16 @@ from toy_study import table
 
 HERE = Path(__file__).parent
 OWN = ["--criterion", "own_criteria:Alignment"]
-PART = ["--datasets", "flowers,crabs", "--methods", "alignment,gacv-walk,tuned-svc", "--trials", "2", "--no-progress"]
+PART = [
+    "--quick",
+    "--datasets",
+    "flowers,crabs",
+    "--methods",
+    "alignment,gacv-walk,tuned-svc",
+    "--trials",
+    "2",
+    "--no-progress",
+]
 
 
 def write_flowers(path: Path, n: int = 90, seed: int = 3) -> Path:
@@ -79,6 +90,51 @@ def command(store: str = "study.sqlite", jobs: int = 2) -> list[str]:
     ]
 
 
+def plan_of(*words: str) -> Plan:
+    """Return the plan of a command."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return planned(parser.parse_args(["run", *words]))
+
+
+def test_a_study_of_ones_own_has_all_rows_and_the_usual_searches(place, monkeypatch):
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    plan = plan_of("--data", "flowers.csv", *OWN)
+    assert plan.effort == Effort()
+    assert list(plan.datasets) == ["flowers"]
+    assert list(plan.methods) == [*OWN_METHODS, "alignment"]
+    assert {"tuned-svc", "ep-loo-newton", "svm-cv"} <= {*OWN_METHODS}
+    assert {plan.count("flowers", method) for method in plan.methods} == {3}
+    assert len(load_data(plan.datasets["flowers"], plan.effort).y_train) == 60
+    named = plan_of("--data", "flowers.csv", "--datasets", "flowers,crabs", "--methods", "gacv-walk", "--trials", "1")
+    assert (list(named.datasets), list(named.methods)) == (["crabs", "flowers"], ["gacv-walk"])
+    assert named.effort == Effort()
+    assert set(plan_of(*OWN).datasets) == set(benchmark_names())
+    assert plan_of("--quick", "--data", "flowers.csv").effort == plan_of().effort == quick_plan().effort
+    assert plan_of("--paper", *OWN).count("pima", "alignment") == 10
+
+
+def test_limits_are_said_first(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_flowers(tmp_path / "flowers.csv", n=120)
+    run = ["study", "run", "--data", "flowers.csv", "--methods", "gp-mean-field", "--trials", "1", "--jobs", "1"]
+    quick = [*run, "--quick", "--datasets", "flowers", "--store", "sqlite:///quick.sqlite"]
+    assert main(quick) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("a miniature: at most 60 training rows, 500 test rows")
+    assert second == "trials: 1; methods: 1; data: flowers"
+    assert main([*run, "--store", "sqlite:///own.sqlite"]) == 0
+    assert capsys.readouterr().out.startswith("trials: 1; methods: 1; data: flowers\n")
+    for name, limited in (("quick", True), ("own", False)):
+        assert main(["study", "report", "--store", f"sqlite:///{name}.sqlite", "--output", name]) == 0
+        texts = read((tmp_path / name / "index.html").read_text(encoding="utf-8")).texts
+        said = [place for place, text in enumerate(texts) if "This is a miniature: at most 60 training rows" in text]
+        assert bool(said) == limited
+        if said:
+            assert said[0] < next(place for place, text in enumerate(texts) if "finished trials" in text)
+
+
 def opened(folder: Path, name: str = "study.sqlite"):
     return open_store(f"sqlite:///{folder / name}")
 
@@ -86,7 +142,7 @@ def opened(folder: Path, name: str = "study.sqlite"):
 def test_own_rows_stand_beside_the_papers(place):
     with opened(place) as store:
         rows = {(row.dataset, row.method, row.number): row for row in store.rows()}
-    assert {key[:2] for key in rows} == {(d, m) for d in ("flowers", "crabs") for m in PART[3].split(",")}
+    assert {key[:2] for key in rows} == {(d, m) for d in ("flowers", "crabs") for m in PART[4].split(",")}
     assert {row.status for row in rows.values()} == {"done"}
     own = rows["flowers", "alignment", 1]
     assert own.seed == own.trial.seed

@@ -94,6 +94,10 @@ def test_a_study_under_way_says_what_is_missing(tmp_path):
     texts = " ".join(read(html).texts)
     assert "26 of the 30 cells" in texts
     assert "Crabs, LE1 (2 of 25)" in texts
+    # Trials on one data set decide no claim.
+    assert not {"holds", "does not hold", "holds in part"} & set(read(html).texts)
+    assert "None of the paper's" in texts
+    assert "0 of 0" not in texts
     kinds = [path.suffix for path in (tmp_path / "report" / "figures").glob("methods.*")]
     assert sorted(kinds) == [".pdf", ".png"]
 

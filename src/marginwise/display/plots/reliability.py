@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from marginwise._arrays import Array
 from marginwise.display.plots._axes import column_of_axes, label_text
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
@@ -14,6 +15,9 @@ from marginwise.errors import Finding, InvalidInputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+#: The normal quantile of a two-sided interval of 95 %.
+_Z = 1.959964
 
 
 class ReliabilityDisplay:
@@ -39,8 +43,9 @@ class ReliabilityDisplay:
         Mean probability and frequency in each bin; NaN where a bin is empty.
     counts : array of shape (n_bins,)
         Examples in each bin, by weight.
-    standard_error : array of shape (n_bins,)
-        Of ``observed``, if the probabilities are true: the root of Σ w²p(1-p), over the count.
+    lower, upper : arrays of shape (n_bins,)
+        Wilson's 95 % confidence interval of ``observed``, which stays within 0 and 1 (Wilson 1927; Brown, Cai &
+        DasGupta 2001). With weights w a bin counts as (Σw)²/Σw² examples.
     calibration_error : float
         Expected calibration error: the mean over the examples of ``|observed - predicted|`` in their bin.
     axes_, figure_ : list of Axes, Figure
@@ -83,7 +88,8 @@ class ReliabilityDisplay:
         with np.errstate(invalid="ignore"):
             self.predicted = np.bincount(bins, w * p, n_bins) / self.counts
             self.observed = np.bincount(bins, w * outcome, n_bins) / self.counts
-            self.standard_error = np.sqrt(np.bincount(bins, w**2 * p * (1.0 - p), n_bins)) / self.counts
+            effective = self.counts**2 / np.bincount(bins, w**2, n_bins)
+        self.lower, self.upper = _wilson(self.observed, effective)
         gap = np.abs(np.nan_to_num(self.observed - self.predicted))
         self.calibration_error = float(self.counts @ gap / self.counts.sum())
 
@@ -155,7 +161,7 @@ class ReliabilityDisplay:
         above.errorbar(
             self.predicted[some],
             self.observed[some],
-            yerr=2.0 * self.standard_error[some],
+            yerr=[(self.observed - self.lower)[some], (self.upper - self.observed)[some]],
             marker="o",
             markersize=4,
             elinewidth=0.8,
@@ -169,3 +175,12 @@ class ReliabilityDisplay:
         below.set(ylabel="examples", xlabel=f"predicted probability of {self.event}")
         self.figure_ = above.figure
         return self
+
+
+def _wilson(frequency: Array, n: Array) -> tuple[Array, Array]:
+    """Return the π for which the frequency of n is z standard errors √(π(1-π)/n) away, eq. (4) of Brown et al."""
+    shrink = 1.0 + _Z**2 / n
+    centre = (frequency + _Z**2 / (2.0 * n)) / shrink
+    half = _Z / shrink * np.sqrt(frequency * (1.0 - frequency) / n + (_Z / (2.0 * n)) ** 2)
+    # Exactly the frequency itself where that is 0 or 1, but for rounding.
+    return np.clip(centre - half, 0.0, frequency), np.clip(centre + half, frequency, 1.0)

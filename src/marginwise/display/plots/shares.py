@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class TermSharesDisplay:
-    """Shares of the kernel's terms in the variance of the latent function: a bar each.
+    """Shares of straight, smooth and stepwise parts in the latent function, by their variances: a bar each.
 
     Parameters
     ----------
     shares : mapping of str to float
-        Shares by the shape of the functions, with sum 1.
+        Shares by the shape of the functions, each from 0 to 1, with sum 1.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class TermSharesDisplay:
         ax.bar_label(bars, [f"{100.0 * share:.0f} %" for _, share in order], padding=4)
         ax.set_yticks(places, [shape for shape, _ in order])
         ax.invert_yaxis()
-        ax.set_xlim(min(0.0, *(100.0 * share for _, share in order)), 115.0)
+        ax.set_xlim(0.0, 115.0)  # room for a label
         ax.set_xlabel("share of the decision (%)")
         ax.grid(axis="y", visible=False)
         self.ax_, self.figure_ = ax, ax.figure

@@ -2,6 +2,10 @@
 
 A series has shape (time, chains): steps down, independent chains across. Chains share one target, so that their
 autocovariances are pooled around the common mean; a chain that stays apart shows as a correlation without end.
+
+A chain that is alone has no other to tell how far its mean can be off. That of Hybrid Monte Carlo with one momentum
+drawn anew at each step has correlations with a long tail, each far below the noise of its estimate and together as
+large as all the others; a sum of estimated autocorrelations cuts them off. The chain's slowest waves contain them.
 """
 
 from __future__ import annotations
@@ -10,17 +14,21 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
+from scipy.fft import dct, irfft, next_fast_len, rfft
 
 from marginwise._arrays import Array
 
-#: Steps from which on a series is long enough for the variance of block means.
-_LONG = 400
+#: Waves of a chain that is alone from which the error of its mean is found: few, so that the slowest correlations are
+#: in all of them; the uncertainty of so few is made up for.
+_WAVES = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A mean over a series, its standard error, and how many independent values the series is worth."""
+    """A mean over a series, its standard error, and how many independent values the series is worth.
+
+    The mean divided by its standard error has variance 1 if its expectation is 0.
+    """
 
     value: float
     standard_error: float
@@ -39,34 +47,33 @@ def autocovariance(series: Array) -> Array:
 def autocorrelation_time(series: Array) -> float:
     """Return τ = 1 + 2 Σ_t ρ_t, not below 1: a chain that overshoots is less sure than it is favourable.
 
-    The estimate is Geyer's initial monotone sequence (Geyer 1992), right for reversible chains. Where momenta outlive
-    a step correlations may swing below zero and back; a long series is therefore also taken in blocks, the variance
-    of whose means sees all of them, and the larger value is believed.
-    """
-    time = len(series)
-    variance = float(series.var())
-    if variance <= 0.0:
-        return 1.0
-    tau = _monotone_sequence(series)
-    if time >= _LONG:
-        length = math.isqrt(time)
-        blocks = series[: length * (time // length)].reshape(-1, length, series.shape[1]).mean(axis=1)
-        tau = max(tau, length * float(blocks.var()) / variance)
-    return tau
-
-
-def _monotone_sequence(series: Array) -> float:
-    """Return Geyer's estimate.
-
-    Sums of two neighbouring autocorrelations are positive and decrease for a reversible chain; they are summed until
-    noise makes one negative.
+    The estimate is Geyer's initial monotone sequence (Geyer 1992), right for reversible chains: sums of two
+    neighbouring autocorrelations are positive and decrease; they are summed until noise makes one negative.
     """
     covariance = autocovariance(series)
+    if covariance[0] <= 0.0:
+        return 1.0
     rho = covariance / covariance[0]
     pairs = rho[: 2 * (len(rho) // 2)].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0.0)
     positive = pairs[: ends[0]] if ends.size else pairs
     return max(1.0, 2.0 * float(np.minimum.accumulate(positive).sum()) - 1.0)
+
+
+def variance_of_mean(chain: Array) -> float:
+    """Return the variance of the mean of one chain, from its slowest waves.
+
+    The orthonormal cosine coefficients of a chain at low frequencies are independent with the variance that √time times
+    its mean has: the spectrum at 0. The average of the squares of the first K is the estimate, the mean divided by its
+    root has Student's distribution with K degrees of freedom (Müller 2007; Lazarus, Lewis, Stock & Watson 2018), and
+    the variance of that, K/(K - 2), is a factor here. Infinite for a chain that is too short.
+    """
+    time = len(chain)
+    waves = min(_WAVES, time // 2)
+    if waves <= 2:
+        return math.inf
+    coefficients = dct(chain, norm="ortho")[1 : 1 + waves]
+    return float(coefficients @ coefficients) / (waves - 2) / time
 
 
 def split_rhat(series: Array) -> float:
@@ -103,6 +110,10 @@ def estimate_mean(series: Array, controls: Array | None = None) -> Estimate:
             beta = np.linalg.lstsq(products, target, rcond=1e-10)[0] / scale
             residual = series - (beta @ Z).reshape(series.shape)
     size = residual.size
-    variance = residual.var() * size / max(size - lost, 1)
-    time = autocorrelation_time(residual)
-    return Estimate(float(residual.mean()), float(np.sqrt(variance * time / size)), size / time)
+    variance = float(residual.var()) * size / max(size - lost, 1)
+    if residual.shape[1] == 1:
+        of_mean = variance_of_mean(residual[:, 0]) * size / max(size - lost, 1)
+    else:
+        of_mean = variance * autocorrelation_time(residual) / size
+    effective = variance / of_mean if of_mean > 0.0 else float(size)
+    return Estimate(float(residual.mean()), math.sqrt(of_mean), effective)

@@ -3,9 +3,13 @@
     H(θ, p) = ½ pᵀKp + ½ θᵀK⁻¹θ + V(θ),   V(θ) = Σ_i C_i l_p(y_iθ_i)                      (ham)
 
 With θ̃ = K⁻¹θ the motion is dθ̃/dτ = p, dp/dτ = -θ̃ - ∂V/∂θ, and θ = Kθ̃ is kept up with one product for each leapfrog
-step: no inverse is ever needed, because the chain starts at the SVM, where θ̃_i = y_iα_i. Before each trajectory one
-randomly chosen momentum is drawn anew from its conditional distribution. All other momenta go on, so that a rejected
-trajectory must turn them round; without that the chain would not leave Q(θ|D) invariant.
+step. Before each trajectory one randomly chosen momentum is drawn anew from its conditional distribution. All other
+momenta go on, so that a rejected trajectory must turn them round; without that the chain would not leave Q(θ|D)
+invariant.
+
+These draws renew a component of the momenta along an eigenvector of K with eigenvalue λ only every nK_ii/λ steps. Where
+λ is small that is longer than any warm-up, and the data say little: there energy must be right from the start. The
+chain starts at the SVM plus a draw of the prior, with momenta from their distribution.
 """
 
 from __future__ import annotations
@@ -67,12 +71,16 @@ class HMC(Sampler[HMCState]):
         self.trajectory = trajectory or _TRAJECTORY / max(1.0, float(target.penalties.mean()))
 
     def init(self, rng: np.random.Generator) -> HMCState:
-        """Return the SVM solution with momenta at rest."""
+        """Return the SVM solution plus a draw of the prior, with momenta from exp(-½pᵀKp)."""
         t = self.target
         solution = solve_dense(self.gram, t.y, t.penalties, t.slack)
-        dual = t.y * solution.alpha
-        rest = np.zeros(t.n)
-        return HMCState(self.gram @ dual, dual, rest, rest, min(_FIRST_STEP_SIZE, self.trajectory))
+        eigenvalues, vectors = np.linalg.eigh(self.gram)
+        kept = eigenvalues > t.n * np.finfo(float).eps * eigenvalues[-1]  # the others are 0 but for rounding
+        # θ̃ of the prior and p have the same distribution, N(0, K⁻¹).
+        noise = rng.standard_normal((np.count_nonzero(kept), 2)) / np.sqrt(eigenvalues[kept, None])
+        shift, momentum = (vectors[:, kept] @ noise).T
+        dual = t.y * solution.alpha + shift
+        return HMCState(self.gram @ dual, dual, momentum, self.gram @ momentum, min(_FIRST_STEP_SIZE, self.trajectory))
 
     def step(self, rng: np.random.Generator, state: HMCState) -> tuple[HMCState, Info]:
         """Draw one momentum anew, then follow one trajectory and accept it, or stay and turn round."""

@@ -30,8 +30,8 @@ from marginwise.status import CONVERGED, Code, Status
 #: Chains: enough for matrix products at full speed; small problems need more of them.
 _N_CHAINS, _N_CHAINS_SMALL, _SMALL = 64, 128, 250
 
-#: Steps of the paper's chain that are summed into one cell for the length scales.
-_HMC_BLOCK = 200
+#: Cells that the steps of the paper's chain are summed into for the length scales.
+_HMC_CELLS = 100
 
 #: With fewer draws than this that violate a margin, the spread of the gradient's summands says nothing: most are 0.
 _MIN_VIOLATING = 30
@@ -130,7 +130,8 @@ def hmc_posterior(
     sampler = HMC(target, covariance.gram, trajectory=trajectory, n_discarded=n_discarded)
     state = sampler.warm_up(rng, sampler.init(rng))
     n = float(problem.weights.sum())
-    recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=1, block=_HMC_BLOCK)
+    block = max(1, n_samples // _HMC_CELLS)
+    recorder = GradientRecorder(covariance, target, hyperparameters.C, n, n_chains=1, block=block)
     fixed = Precision(tolerance=np.inf, min_steps=n_samples, max_steps=n_samples)  # reached when they are made
     collection = collect(sampler, rng, state, recorder, fixed, kept_bytes=kept_bytes)
     prior = pivoted_gram(covariance.gram)

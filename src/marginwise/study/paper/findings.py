@@ -61,6 +61,8 @@ class Findings:
         Those in other settings of the searches, and on other draws of the data sets.
     thorough : Trials or None
         Where ``trials`` are in another setting: those that are in the thorough one.
+    limits : str
+        What the trials were limited to, in words; empty if all rows and the usual searches were allowed.
     """
 
     trials: Trials
@@ -69,11 +71,12 @@ class Findings:
     sizes: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     varied: Trials = field(default_factory=lambda: Trials(()))
     thorough: Trials | None = None
+    limits: str = ""
 
     @property
     def miniature(self) -> bool:
-        """Whether some trials had fewer rows than the paper's: then all is shown to work, and nothing to hold."""
-        return any(
+        """Whether some trials were limited or had fewer rows than the paper's: nothing is shown to hold by them."""
+        return bool(self.limits) or any(
             row.extra.get(name, size) < size
             for row in self.trials.rows
             for name, size in zip(("train_rows", "test_rows"), paper.SIZES.get(row.dataset, (0, 0, 0))[1:], strict=True)
@@ -141,7 +144,7 @@ def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
     trials, varied = parted(rows)
     own = {row.dataset: size for row in trials.rows if row.dataset not in paper.DATASETS and (size := data.sizes(row))}
     scans = scan_optima(trials, data.load, pairs=pairs, n_points=n_points)
-    return Findings(trials, scans, vote(trials, data.load), own, varied)
+    return Findings(trials, scans, vote(trials, data.load), own, varied, limits=data.limits(rows))
 
 
 def parted(rows: Iterable[TrialRow]) -> tuple[Trials, Trials]:

@@ -20,6 +20,11 @@ PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {
 #: Data sets of which the paper's draw is not known, and how many draws of ours are looked at, the study's own included.
 DRAWN, DRAWS = ("crabs", "twonorm", "ringnorm"), 10
 
+#: Trials in a study of one's own, and its methods if none are named: those that end within seconds on a few hundred
+#: rows. The walks and ascents of the paper take minutes.
+OWN_TRIALS = 3
+OWN_METHODS = tuple(name for name in METHODS if not any(slow in name for slow in ("-walk", "-ascent")))
+
 #: An ascent from equal length scales, which the paper's figures show.
 EQUAL_SCALES = "evidence-ascent-equal-scales"
 
@@ -66,6 +71,21 @@ def quick_plan() -> Plan:
     repeated = {*WALKS, "evidence-ascent"}
     trials = {method: 2 if method in repeated else 1 for method in PAPER_TRIALS}
     return Plan("quick", benchmarks(), methods(), trials, effort=effort)
+
+
+def own_plan() -> Plan:
+    """Return all rows, the usual searches and a few trials: what tables and criteria of one's own are added to.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> own_plan().effort.limits, own_plan().count("pima", "tuned-svc")
+    ('', 3)
+    """
+    return Plan("own", benchmarks(), methods(), OWN_TRIALS)
 
 
 def draws(dataset: str) -> dict[str, Source]:

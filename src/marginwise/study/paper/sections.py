@@ -9,7 +9,7 @@ from marginwise.display import Cell, Drawing, Facts, Notes, PagePart, PageTable,
 from marginwise.display.table import minus
 from marginwise.study.paper import figures, tables
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, held_in, judged
+from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, held_in, judged
 from marginwise.study.paper.compare import (
     Comparison,
     all_datasets,
@@ -33,8 +33,11 @@ def overview(findings: Findings) -> Section:
     trials = findings.trials
     section = Section("Overview")
     if findings.miniature:
-        words = "This is a miniature, with few rows and short searches: it shows that everything works, not what holds."
-        section.parts.append(Notes([words]))
+        limits = f" ({findings.limits})" if findings.limits else ""
+        words = (
+            f"This is a miniature, with few rows or short searches{limits}: it shows that everything works, not what"
+        )
+        section.parts.append(Notes([f"{words} holds."]))
     section.parts.append(Facts([*_facts(findings), _finished(trials)]))
     section.parts.extend(story(findings))
     if others := _others(trials):
@@ -58,11 +61,17 @@ def _facts(findings: Findings) -> Iterable[tuple[str, str]]:
     for name, view in findings.settings().items():
         one, two, total = agreement(view)
         found = verdicts(view)
-        yield f"{one} of {total}", f"means of the main table within ± 1 of the paper's sd, {name}; {two} within 2 se"
-        yield (
-            f"{found[HOLDS] + found[ANSWERED]} of {len(CLAIMS)}",
-            f"claims hold or were answered since, {name}; {found[IN_PART]} in part, {found[FAILS]} not",
-        )
+        if total:
+            yield (
+                f"{one} of {total}",
+                f"means of the main table within ± 1 of the paper's sd, {name}; {two} within 2 se",
+            )
+        if tested := len(CLAIMS) - found[UNTESTED]:
+            untested = f", {found[UNTESTED]} not tested" if found[UNTESTED] else ""
+            yield (
+                f"{found[HOLDS] + found[ANSWERED]} of {tested}",
+                f"claims hold or were answered since, {name}; {found[IN_PART]} in part, {found[FAILS]} not{untested}",
+            )
 
 
 def _finished(trials: Trials) -> tuple[str, str]:

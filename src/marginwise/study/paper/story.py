@@ -55,13 +55,15 @@ def _agreement(findings: Findings) -> Iterator[str]:
     parts = []
     for name, view in findings.settings().items():
         one, two, total = agreement(view)
-        parts.append(
-            f"{name}: {one} of {total} within one of the paper's standard deviations, {two} within 2 standard errors"
-        )
-    yield (
-        f"The paper leaves details of its searches open, so they are run in two declared settings. Means of the main "
-        f"table, {'; '.join(parts)}."
-    )
+        if total:
+            parts.append(
+                f"{name}: {one} of {total} within one of the paper's standard deviations, {two} within 2 standard "
+                "errors"
+            )
+    if len(parts) > 1:
+        yield "The paper leaves details of its searches open, so they are run in two declared settings."
+    if parts:
+        yield f"Means of the main table, {'; '.join(parts)}."
 
 
 def verdicts(findings: Findings) -> Counter[str]:
@@ -73,10 +75,15 @@ def _verdicts(findings: Findings) -> Iterator[str]:
     parts = []
     for name, view in findings.settings().items():
         found = verdicts(view)
+        if found[UNTESTED] == len(CLAIMS):
+            continue
         parts.append(
             f"{name} {found[HOLDS]} hold, {found[IN_PART]} in part, {found[FAILS]} do not and {found[ANSWERED]} was "
             f"answered since" + (f", {found[UNTESTED]} not tested" if found[UNTESTED] else "")
         )
+    if not parts:
+        yield f"None of the paper's {len(CLAIMS)} claims can be judged yet: each needs trials on several data sets."
+        return
     yield f"Of {len(CLAIMS)} claims, {'; '.join(parts)}."
     views = [dict(judged(view)) for view in findings.settings().values()]
     never = [
@@ -164,7 +171,9 @@ def _votes(findings: Findings) -> Iterator[str]:
     parts = []
     for name, view in findings.settings().items():
         votes = [vote for vote in view.votes if vote.method in {column.method for column in SIMPLE}]
-        if votes:
+        if len({(vote.dataset, vote.method) for vote in votes if vote.dataset in DATASETS}) == len(DATASETS) * len(
+            SIMPLE
+        ):
             better = sum(vote.gain > 0 for vote in votes)
             gain = np.mean([vote.gain for vote in votes])
             parts.append(f"{name} in {better} of {len(votes)} cells, by {gain:.1f} % on average")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from marginwise._wording import numbered
-from marginwise.display import FORMATS, Document, Facts, Section
+from marginwise.display import FORMATS, Document, Facts, Notes, Section
 from marginwise.study.record import write_rows
 from marginwise.study.report import tables
 from marginwise.study.report.data import StudyData
@@ -55,7 +55,10 @@ def write_report(
         f"{numbered(len(trials.datasets), 'data set')}: "
         f"{', '.join(trials.datasets)}."
     )
-    sections = [*_error_sections(trials), Section("Data", [tables.sizes(sizes)]), *closing_sections(trials)]
+    limits = data.limits(trials.rows)
+    words = f"This is a miniature: {limits}. It shows that everything works, not how good a method is."
+    first = [Section("Limits", [Notes([words])])] if limits else []
+    sections = [*first, *_error_sections(trials), Section("Data", [tables.sizes(sizes)]), *closing_sections(trials)]
     page = Document(title, lead, sections).write(directory, formats=formats)
     write_rows(directory / "trials.csv", trials.rows)
     return page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from marginwise.datasets import Benchmark, benchmark_names
@@ -35,13 +36,21 @@ class StudyData:
         data = self.load(row)
         return None if data is None else (data.n_inputs, len(data.y_train), len(data.y_test))
 
+    def limits(self, rows: Iterable[TrialRow]) -> str:
+        """Return what trials were limited to, in words; empty if all had the usual effort."""
+        efforts = {self._effort(fingerprint) for fingerprint in dict.fromkeys(row.fingerprint for row in rows)}
+        return "; some ".join(sorted({effort.limits for effort in efforts} - {""}))
+
+    def _effort(self, fingerprint: str) -> Effort:
+        effort = self._store.settings(fingerprint).get("effort")
+        return Effort(**effort[1]) if effort else Effort()
+
     def _load(self, row: TrialRow) -> Benchmark | None:
         settings, source = self._store.settings(row.fingerprint), self._source(row)
         if source is None:
             return None
-        effort = settings.get("effort")
         try:
-            data = load_data(source, Effort(**effort[1]) if effort else Effort())
+            data = load_data(source, self._effort(row.fingerprint))
         except (MarginwiseError, OSError):
             return None
         known = settings.get("data")

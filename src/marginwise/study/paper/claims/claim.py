@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.findings import Findings, NoTrialsError
+from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import Scan
 
 HOLDS, IN_PART, FAILS, UNTESTED = "holds", "holds in part", "does not hold", "not tested yet"
@@ -53,7 +54,7 @@ class Claim:
     in_tables: bool = False
 
     def judged(self, findings: Findings) -> Judgement:
-        """Apply the rule; without the trials it needs, say which are missing."""
+        """Apply the rule; if any trial that it needs is missing, there is no verdict, and what is missing is said."""
         try:
             return self.judge(findings)
         except NoTrialsError as missing:
@@ -83,10 +84,22 @@ def listed(items: Iterable[str], most: int = 5) -> str:
     return "; ".join(found[:most]) + more if found else "none"
 
 
+def require_cells(found: Cells, columns: Sequence[PaperColumn], what: str) -> None:
+    """Raise an error unless there is every cell (data set, method) of the paper that a rule is about."""
+    missing = [
+        f"{label}, {column.label}"
+        for dataset, label in paper.DATASETS.items()
+        for column in columns
+        if (dataset, column.method) not in found
+    ]
+    if missing:
+        raise NoTrialsError(f"no {what} on {listed(missing)}")
+
+
 def split_cells(findings: Findings, methods: list[str]) -> tuple[Cells, Cells, list[Scan]]:
     """Return the cells (data set, method) that were scanned, those with separate ends, and the scans."""
     scans = [scan for scan in findings.scans if scan.method in methods and scan.dataset in paper.DATASETS]
-    if not scans:
-        raise NoTrialsError("no two trials on the same data")
     cells = {(scan.dataset, scan.method) for scan in scans}
+    required = [column for column in paper.COLUMNS[:5] if column.method in methods]
+    require_cells(cells, required, "two trials with the same data")
     return cells, {(scan.dataset, scan.method) for scan in scans if scan.separate}, scans

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims.claim import ANSWERED, HOLDS, IN_PART, Claim, Judgement, listed, per_dataset, verdict
+from marginwise.study.paper.claims.claim import (
+    ANSWERED,
+    HOLDS,
+    IN_PART,
+    Claim,
+    Judgement,
+    listed,
+    per_dataset,
+    require_cells,
+    verdict,
+)
 from marginwise.study.paper.compare import n_test
 from marginwise.study.paper.findings import Findings, NoTrialsError
 from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, SIMPLE
@@ -59,14 +69,9 @@ def _gains_of_stopping(findings: Findings, dataset: str) -> list[float]:
 def _ensembles(findings: Findings) -> Judgement:
     methods = {column.method: column.label for column in SIMPLE}
     votes = [vote for vote in findings.votes if vote.method in methods and vote.dataset in DATASETS]
-    if not votes:
-        raise NoTrialsError("no two trials on the same data")
+    require_cells({(vote.dataset, vote.method) for vote in votes}, SIMPLE, "two trials with the same data")
     better = sum(vote.gain > 0 for vote in votes)
-    gains = {
-        dataset: float(np.mean([vote.gain for vote in votes if vote.dataset == dataset]))
-        for dataset in DATASETS
-        if any(vote.dataset == dataset for vote in votes)
-    }
+    gains = {dataset: float(np.mean([vote.gain for vote in votes if vote.dataset == dataset])) for dataset in DATASETS}
     worse = [
         f"{DATASETS[v.dataset]}, {methods[v.method]} ({v.single:.1f} to {v.together:.1f})" for v in votes if v.gain <= 0
     ]

@@ -124,7 +124,7 @@ def test_pickles_hold_no_square_matrices(model, tmp_path):
     joblib.dump(large, tmp_path / "model.joblib")
     assert (tmp_path / "model.joblib").stat().st_size < 60_000  # one 300×300 matrix is 720,000
     np.testing.assert_array_equal(joblib.load(tmp_path / "model.joblib").predict_proba(problem.X), before)
-    assert "posteriors" not in pickle.loads(pickle.dumps(large)).models_[0].__dict__
+    assert "posteriors" not in pickle.loads(pickle.dumps(large)).ensemble_.__dict__
 
 
 def test_no_change_of_a_single_bit_goes_unnoticed(path, full):
@@ -327,7 +327,7 @@ def test_models_saved_by_earlier_versions_predict_as_they_did(stored):
     np.testing.assert_allclose(model.predict_proba(X), expected["predict_proba"], atol=1e-9)
     np.testing.assert_allclose(model.decision_function(X), expected["decision_function"], rtol=1e-7, atol=1e-9)
     assert model.hyperparameters_ == Hyperparameters.from_values(expected["hyperparameters"])
-    assert isinstance(model.models_[0], OneAgainstRest if len(model.classes_) > 2 else BinaryModel)
+    assert isinstance(model.ensemble_, OneAgainstRest if len(model.classes_) > 2 else BinaryModel)
     assert len(model.trace_) > 1
     assert repr(model)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from marginwise import TunedSVC, load_model, save_model
-from marginwise.estimators._calibration import calibration
+from marginwise.fitting.calibration import calibration
 
 
 def labels(probability, rng):
@@ -61,7 +61,7 @@ def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
     y = np.where(rng.random(6000) < 0.2, 1 - clean, clean)
     train, test = slice(0, 2000), slice(2000, 6000)
     model = TunedSVC(freedom=0, rank=40, subset=500, random_state=0).fit(X[train], y[train])
-    (binary,) = model.models_
+    binary = model.ensemble_
     assert binary.calibration is not None
     probability = model.predict_proba(X[test])
     raw = expit(np.interp(model.decision_function(X[test]), binary.calibration.corrected, binary.calibration.odds))
@@ -76,4 +76,4 @@ def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
     save_model(model, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_allclose(again.predict_proba(X[:9]), model.predict_proba(X[:9]))
-    assert TunedSVC(freedom=0, random_state=0).fit(X[:100], y[:100]).models_[0].calibration is None
+    assert TunedSVC(freedom=0, random_state=0).fit(X[:100], y[:100]).ensemble_.calibration is None

@@ -55,14 +55,14 @@ def spreads(tried) -> list[float | None]:
 
 @dataclass(frozen=True)
 class Clueless(LeastSquaresLabels):
-    """Sure of the wrong class."""
+    """Takes all classes for equally probable."""
 
     name: ClassVar[str] = "clueless"
 
     def train(self, problem, model, start=None):
         trained = super().train(problem, model)
-        offset = 20.0 * (np.arange(2) - 0.5)
-        return trained._replace(predictor=replace(trained.predictor, offset=trained.predictor.offset + offset))
+        flat = replace(trained.predictor.link, steepness=1e-9)
+        return trained._replace(predictor=replace(trained.predictor, link=flat))
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,9 @@ class Scaleless(LeastSquaresLabels):
 LEAST_SQUARES = (LeastSquaresLabels(),)
 
 
-def test_first_folds_that_gain_nothing_end_the_spreads(tried):
-    jury = heard(zoo.twonorm(100), labels=LEAST_SQUARES)
+def test_first_folds_that_gain_nothing_end_the_spreads(tried, monkeypatch):
+    monkeypatch.setattr(Folds, "gain", lambda *_: -0.1)
+    jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES)
     assert spreads(tried) == [None] * 4 + [0.3] * 2
     assert [one.searched.spread for one in jury.judged] == [0.0]
 
@@ -92,15 +93,18 @@ def test_spreads_are_raised_while_they_gain(tried):
     assert min(gains) > 0.0
 
 
-def test_many_rows_are_given_the_largest_spread_first(tried, schedule):
+def test_many_rows_are_given_the_largest_spread_first(tried, schedule, monkeypatch):
     """And a smaller one only if that gains nothing; the searches of the first folds serve the others."""
-    schedule(coarse_rows=120)
-    jury = heard(few_inputs(240, 6), labels=LEAST_SQUARES)
+    schedule(coarse_rows=100)
+    problem = few_inputs(160, 4)
+    jury = heard(problem, labels=LEAST_SQUARES)
     assert spreads(tried) == [None] * 4 + [1.0] * 2 + [None] * 2
     assert jury.judged[-1].searched.spread == 1.0
     tried.clear()
-    heard(zoo.twonorm(240), labels=LEAST_SQUARES)
-    assert spreads(tried)[:10] == [None] * 4 + [1.0] * 2 + [None] * 2 + [0.3] * 2
+    monkeypatch.setattr(Folds, "gain", lambda *_: -0.1)
+    jury = heard(problem, labels=LEAST_SQUARES)
+    assert spreads(tried) == [None] * 4 + [1.0] * 2 + [None] * 2 + [0.3] * 2 + [None] * 2
+    assert [one.searched.spread for one in jury.judged] == [0.0]
 
 
 def test_a_spread_that_is_given_is_the_only_one_and_need_not_gain(tried):
@@ -128,7 +132,7 @@ def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch):
 
 
 def test_candidates_without_a_weight_on_the_first_folds_are_dropped(tried):
-    jury = heard(zoo.blobs(80, 2), labels=(LeastSquaresLabels(), Clueless(), Scaleless()), ard=0.0)
+    jury = heard(zoo.blobs(240, 2, shift=2.0), labels=(LeastSquaresLabels(), Clueless(), Scaleless()), ard=0.0)
     assert [one.labels.name for one in jury.judged] == ["least-squares"]
     names = [name for _, name in tried]
     assert names.count("clueless") == SCHEDULE.first_folds

@@ -37,11 +37,12 @@ def config_of(
     **settings: Any,
 ) -> FitConfig:
     """Return how a problem is fitted as TunedSVC would, but for standardising; ``settings`` are of the searches."""
-    d, slack, prior = problem.X.shape[1], as_slack("linear"), Prior()
+    slack, prior = as_slack("linear"), Prior()
     declared = candidates(
-        prior.mean_of(kernel, d),
-        d,
+        kernel,
+        problem.X.shape,
         problem.classes,
+        columns=None,
         ard=ard,
         criterion=criterion,
         slack=slack,

@@ -86,7 +86,9 @@ def test_trace_shows_every_move(model):
     assert criterion.get_ylabel() == "ls-loo"
     assert hyperparameters.get_yscale() == "log"
     drawn = {line.get_label(): line.get_ydata() for line in hyperparameters.get_lines()}
-    np.testing.assert_allclose(drawn["$C$"], [r.hyperparameters.C for r in model.trace_ if r.step.accepted])
+    where = model.hyperparameters_.kernel.names.index("koff")
+    moved = [r.hyperparameters.kernel.values[where] for r in model.trace_ if r.step.accepted]
+    np.testing.assert_allclose(drawn[r"$k_\mathrm{off}$"], moved)
     again = TraceDisplay.from_estimator(model, restart=1, ax=display.axes_)
     assert again.axes_ == display.axes_
 

@@ -14,6 +14,7 @@ from marginwise.criteria import as_criterion
 from marginwise.fitting import searching
 from marginwise.fitting.candidates import candidates
 from marginwise.fitting.fit import TrainingData, ensemble_at, fit_ensemble
+from marginwise.fitting.screening import selection_names
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
@@ -29,8 +30,8 @@ def few_inputs(n: int, d: int):
 def declared(n_inputs: int = 5, n_classes: int = 2, **options):
     """The candidates of a table."""
     given = {"ard": "auto", "criterion": None, "svm": False, "exact": True} | options
-    start = Prior().mean_of(given.pop("kernel", BLEND), n_inputs)
-    return candidates(start, n_inputs, n_classes, slack=as_slack("linear"), prior=Prior(), **given)
+    kernel, shape = given.pop("kernel", BLEND), (given.pop("n", 100), n_inputs)
+    return candidates(kernel, shape, n_classes, columns=None, slack=as_slack("linear"), prior=Prior(), **given)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,13 @@ def test_spreads_need_two_length_scales():
     assert declared(n_inputs=1).spreads == ()
     assert declared(n_inputs=5, ard=0.7).spreads == (0.7,)
     assert declared(n_inputs=5, ard=0.0).spreads == ()
+
+
+def test_more_inputs_than_rows_are_screened():
+    assert declared(n_inputs=60, n=100).screens == selection_names()
+    assert declared(n_inputs=50, n=100).screens == ()
+    assert declared(n_inputs=60, n=100, ard=1.0).screens == ()
+    assert declared(n_inputs=60, n=100, exact=False).screens == ()
 
 
 def test_few_relevant_inputs_are_given_a_spread_and_many_are_not():

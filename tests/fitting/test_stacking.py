@@ -37,12 +37,22 @@ def test_probabilities_too_small_for_numbers_have_weights():
     assert np.isfinite(stacking_weights(logs, np.ones(2))).all()
 
 
-def test_small_weights_are_dropped():
-    least = SCHEDULE.least_weight
-    kept = kept_weights(np.array([0.5 * least, 2.0 * least, 1.0 - 2.5 * least]))
-    assert kept[0] == 0.0
+def test_candidates_of_small_weight_are_dropped_and_the_others_stacked_again(rng):
+    logs = np.log(np.column_stack([rng.uniform(0.5, 0.9, size=(300, 2)), np.full(300, 0.1)]))
+    kept = kept_weights(logs, np.ones(300))
+    assert kept[2] == 0.0
+    np.testing.assert_allclose(kept[:2], stacking_weights(logs[:, :2], np.ones(300)))
+
+
+def test_of_candidates_that_are_alike_not_all_are_dropped():
+    """Each of ten equal ones has a tenth, which is too little; one has to stand for them."""
+    good = np.full((300, 1), 0.8)
+    logs = np.log(np.column_stack([np.repeat(good, 10, axis=1), np.full(300, 0.6)]))
+    assert stacking_weights(logs, np.ones(300)).max() < SCHEDULE.least_weight
+    kept = kept_weights(logs, np.ones(300))
     assert kept.sum() == pytest.approx(1.0)
-    assert kept[1] / kept[2] == pytest.approx(2.0 * least / (1.0 - 2.5 * least))
+    assert kept[:10].sum() > 0.9
+    assert kept[kept > 0].min() >= SCHEDULE.least_weight
 
 
 def test_the_mean_of_probabilities_by_hand(rng):

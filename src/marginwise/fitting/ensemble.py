@@ -239,10 +239,19 @@ class Ensemble:
         if self.machines is not None:
             return self.machines
         weights = self.sample_weight if self.svm_weights is None else self.svm_weights
-        machines, solutions = train_pairs(self.X, self.codes, self.n_classes, weights, self.svm_model, self.slack)
+        X = self.main.inputs(self.X)
+        machines, solutions = train_pairs(X, self.codes, self.n_classes, weights, self.svm_model, self.slack)
         for solution in solutions:
             solution.status.require()
         return machines
+
+    def svm_log_proba(self, X: Array) -> Array:
+        """Return logarithms of the class probabilities of the SVM."""
+        return self.svm.log_proba(self.main.inputs(X), self.svm_model.C, self.slack)
+
+    def svm_decision(self, X: Array) -> Array:
+        """Return the SVM's latent function of two classes, a column, or its votes for each of more."""
+        return self.svm.decision(self.main.inputs(X))
 
     @property
     def svm_model(self) -> Model:

@@ -38,7 +38,7 @@ from classify import standardise
 from marginwise import TunedSVC, posterior
 from marginwise.cli.held_out import HeldOutRows
 from marginwise.comparison import GRID, calibration_error
-from marginwise.estimators._pairs import couple, pairs_of
+from marginwise.svm.pairs import couple, pairs_of
 from results import Results
 
 
@@ -206,7 +206,7 @@ def overlapping(n, seed):
 
 def pairs_by_ep(model, X, y, Z):
     """Return coupled probabilities of an EP posterior for each two classes, with the model's one kernel and C."""
-    h, slack = model.hyperparameters_, model.models_[0].slack
+    h, slack = model.hyperparameters_, model.ensemble_.slack
     inputs, new = model._encoding(X), model._encoding(Z)
     columns = []
     for i, j in zip(*pairs_of(len(model.classes_)), strict=True):
@@ -229,14 +229,14 @@ def choose(options):
             X, Z = standardise(X, Z)
             stack = TunedSVC(random_state=0).fit(X, y)
             alone = TunedSVC(freedom=0, random_state=0).fit(X, y)
-            part = alone.models_[0]
+            part = alone.ensemble_
             for member in part.members:
                 one = replace(part, members=(replace(member, weight=1.0),))
-                rows.setdefault(f"{member.method}, one length scale", []).append(
-                    losses(np.exp(one.log_proba(alone._encoding(Z), "posterior")), z)[0]
+                rows.setdefault(f"{member.labels}, one length scale", []).append(
+                    losses(np.exp(one.log_proba(alone._encoding(Z))), z)[0]
                 )
-            rows.setdefault("half of each, one length scale", []).append(losses(alone.predict_proba(Z), z)[0])
-            rows.setdefault("ladder, stacked (default)", []).append(losses(stack.predict_proba(Z), z)[0])
+            rows.setdefault("stacked, one length scale", []).append(losses(alone.predict_proba(Z), z)[0])
+            rows.setdefault("length scales stacked, too (default)", []).append(losses(stack.predict_proba(Z), z)[0])
             paired = TunedSVC(freedom=0, criterion="ep-loo", random_state=0).fit(X, y)
             rows.setdefault("ep-loo over pairs, EP, coupled", []).append(losses(pairs_by_ep(paired, X, y, Z), z)[0])
         print(name)

@@ -21,7 +21,7 @@ import numpy as np
 from classify import FIVE
 from default import FIRST_SPLIT, drawn_anew
 from marginwise import TunedSVC
-from marginwise.ensemble import Vote
+from marginwise.fitting.stacking import Vote
 from results import Results
 
 RESULTS = Results(
@@ -55,20 +55,21 @@ def measure(options, Z, z, X, y):
         model = TunedSVC(combine=combine, **options).fit(X, y)
         seconds = time.process_time() - start
         found[combine] = _judged(model, Z, z, seconds)
-    model.models_ = [replace(model.models_[0], vote=Vote(np.ones(2)))]
+    model.ensemble_ = replace(model.ensemble_, vote=Vote(np.ones(2)))
     found["vote"] = _judged(model, Z, z, seconds)
     return found
 
 
 def _judged(model, Z, z, seconds):
-    stack = model.models_[0]
+    stack = model.ensemble_
     probability = model.predict_proba(Z)[:, 1]
     own = np.clip(np.where(z > 0, probability, 1 - probability), 1e-15, 1)
-    latent = [predictor.latent_mean(model._encoding(Z)) for predictor in stack.predictors]
+    inputs = model._encoding(Z)
+    alone = [model.classes_[one.log_proba(inputs).argmax(axis=1)] for one in stack.predictors]
     return {
         "error": 100 * np.mean(model.predict(Z) != z),
         "log_loss": -np.mean(np.log(own)),
-        "alone": 100 * stack.weights @ [np.mean(mean * z <= 0) for mean in latent],
+        "alone": 100 * stack.weights @ [np.mean(labels != z) for labels in alone],
         "members": len(stack.members),
         "converged": sum(run.status.ok for run in model.restarts_),
         "seconds": seconds,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import settings
+
+from marginwise.fitting.schedule import SCHEDULE
 
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
 settings.register_profile("full", deadline=None, max_examples=1000)
@@ -28,3 +33,15 @@ def full(request: pytest.FixtureRequest) -> bool:
 def rng() -> np.random.Generator:
     """A generator with a fixed seed."""
     return np.random.default_rng(20030705)
+
+
+@pytest.fixture
+def schedule(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A function that sets thresholds of the schedule for one test."""
+
+    def change(**values: Any) -> None:
+        for name, value in values.items():
+            assert hasattr(SCHEDULE, name)
+            monkeypatch.setitem(vars(SCHEDULE), name, value)
+
+    return change

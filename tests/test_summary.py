@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from marginwise import Hyperparameters, TunedSVC, evaluate, load_benchmark, load_table, posterior, solve, tune
-from marginwise._summary import summary
 from marginwise.datasets.table import Inputs
-from marginwise.ensemble import TunedModel
+from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.ensemble import Member
+from marginwise.fitting.labels import LeastSquaresLabels
 from marginwise.problem import as_problem
 from marginwise.tuning import scan_line
 
@@ -18,7 +19,12 @@ WDBC = load_benchmark("wdbc")
 X, Y = WDBC.X_train[:60], WDBC.y_train[:60]
 H = Hyperparameters(1.0, 1.0, 0.1, np.linspace(1, 2, 30))
 TUNING = tune(X, Y, "gacv", max_evaluations=3, restarts=2, random_state=0)
-MODEL = TunedSVC(random_state=0).fit(X, Y).models_
+MODEL = TunedSVC(freedom=0, random_state=0).fit(X, Y).ensemble_
+
+
+def member(tuning: Any) -> Member:
+    candidate = Candidate(tuning.hyperparameters, 0.3, LeastSquaresLabels())
+    return Member(candidate, 0.5, tuning, tuning.hyperparameters)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +34,8 @@ MODEL = TunedSVC(random_state=0).fit(X, Y).models_
         (TUNING, ["C=", "length_scales=(", "value=0.", "<Trace of 3 evaluations>", "budget of 3 evaluations"]),
         (TUNING.restarts[0], ["Run(", "value=0.", "start=Hyperparameters(C=1,"]),
         (TUNING.trace[0], ["Record(index=0", "score=-0.", "accepted=True"]),
-        (MODEL, ["BinaryModel(X=<60×30 float64>", "linear", "TunedModel(weight=", "C=", "log_evidence=-"]),
-        (TunedModel(0.5, 0.3, tune(X, Y, "gacv", max_evaluations=2)), ["TunedModel(weight=0.5", "spread=0.3"]),
+        (MODEL, ["Ensemble(X=<60×30 float64>", "n_classes=2", "Member(weight=", "labels='", "C="]),
+        (member(TUNING), ["Member(weight=0.5", "spread=0.3", "labels='least-squares'"]),
         (scan_line("gacv", X, Y, H, H, n_points=3), ["LineScan(", "logs=<3×33 float64>", "'gacv': <3 float64>"]),
         (evaluate("gacv", X, Y, H), ["Evaluation(value=0.", "gradient=<33 float64>", "converged"]),
         (solve(X, Y, H), ["Solution(alpha=<60 float64>", "support=<"]),
@@ -53,7 +59,7 @@ def test_is_short_and_says_what_counts(thing: Any, shown: list[str]) -> None:
 def test_thousands_of_length_scales_and_long_texts_are_cut() -> None:
     many = tune(X, Y, "gacv", start=H, max_evaluations=1)
     assert "length_scales=(1, 1.034, 1.069, … 30 in all)" in repr(many)
-    assert len(summary(TunedModel(1.0, 0.3, many))) < 600
+    assert len(repr(member(many))) < 600
     assert "provenance='" in repr(WDBC)
 
 

@@ -47,7 +47,7 @@ for n in sizes:
     errors.append(100 * (1 - model.score(X_test, y_test)))
     print(f"{n:9,} rows: {seconds[-1]:5.1f} s of processor time, test error {errors[-1]:.1f} %")
 
-points = model.models_[0].n_points
+points = model.ensemble_.n_points
 print(f"{points} inducing inputs stand for {ROWS:,} rows")
 print(
     f"from {sizes[-2]:,} to {ROWS:,} rows: {ROWS / sizes[-2]:.1f} times as many, {seconds[-1] / seconds[-2]:.1f} "

@@ -13,7 +13,10 @@ from sklearn.base import clone
 from marginwise import TunedSVC
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.estimators._classes import ClassificationTable
-from marginwise.estimators._scale import EXACT_ROWS, TUNING_ROWS, Scale, chosen_rank, chosen_subset
+from marginwise.estimators._parameters import chosen_rank, chosen_subset
+from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels
+from marginwise.fitting.rank import RankPolicy
+from marginwise.fitting.schedule import SCHEDULE
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.status import Status
@@ -31,37 +34,42 @@ def low_rank() -> TunedSVC:
 
 
 def test_rank_and_subset_are_chosen_by_size() -> None:
-    assert chosen_rank("auto", np.empty((EXACT_ROWS, 1))) is None
-    assert chosen_rank("auto", np.empty((EXACT_ROWS + 1, 1))) == "auto"
+    assert chosen_rank("auto", np.empty((SCHEDULE.exact_rows, 1))) is None
+    assert chosen_rank("auto", np.empty((SCHEDULE.exact_rows + 1, 1))) == "auto"
     assert chosen_rank(7, np.empty((10, 1))) == 7
     assert chosen_rank(None, np.empty((10**6, 1))) is None
-    assert chosen_subset("auto", TUNING_ROWS) is None
-    assert chosen_subset("auto", 10**6) == TUNING_ROWS
+    assert chosen_subset("auto", SCHEDULE.tuning_rows) is None
+    assert chosen_subset("auto", 10**6) == SCHEDULE.tuning_rows
     assert chosen_subset(None, 10**6) is None
     assert chosen_subset(50, 100) == 50
 
 
 @pytest.mark.filterwarnings("ignore:the search had not converged")
 @pytest.mark.parametrize(("rank", "most", "points"), [("auto", 30, 30), ("auto", 10, 12), (25, 10, 25)])
-def test_very_many_rows_have_fewer_inducing_inputs(
-    rank: str | int, most: int, points: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_very_many_rows_have_fewer_inducing_inputs(rank: str | int, most: int, points: int, schedule) -> None:
     """As few as keep the time of a pass within bounds, but no fewer than while tuning; a given rank is kept."""
-    scale = "marginwise.estimators._scale"
-    monkeypatch.setattr(f"{scale}.EXACT_ROWS", 100)
-    monkeypatch.setattr(f"{scale}._MOST_TUNING", 12)
-    monkeypatch.setattr(f"{scale}._PASS", most**2 * len(TABLE.y))
+    n = len(TABLE.y)
+    schedule(exact_rows=100, tuning_rank=12, pass_cost=most**2 * n, feature_numbers=most * n)
     model = TunedSVC(0, rank=rank, subset=200, max_evaluations=5, random_state=0).fit(TABLE.X, TABLE.y)
-    assert model.models_[0].n_points == points
+    assert model.ensemble_.n_points == points
 
 
-def test_members_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginwise.estimators._scale._MOST_TUNING", 5)
-    monkeypatch.setattr("marginwise.estimators._scale._PASS", 30**2 * TABLE.n)
-    h = Hyperparameters(1.0, 20.0, 1.0, 0.5)
+def test_members_share_the_time(schedule) -> None:
+    """Of passes over the rows: least squares make none, and have as many features as memory allows."""
+    schedule(tuning_rank=5, pass_cost=30**2 * TABLE.n, feature_numbers=25 * TABLE.n)
+    h, policy = Hyperparameters(1.0, 20.0, 1.0, 0.5), RankPolicy("auto")
     for members, points in ((1, 30), (4, 15), (100, 5)):
-        posterior = Scale("auto").posterior(TABLE, TABLE.X, h, as_slack("linear"), members)
-        assert len(posterior.X) == points
+        trained = policy.train(SlackLabels(as_slack("linear")), TABLE, TABLE.X, h, members)
+        assert len(trained.predictor.points) == points
+        assert len(policy.train(LeastSquaresLabels(), TABLE, TABLE.X, h, members).predictor.points) == 25
+
+
+def test_the_exact_matrix_needs_no_inducing_inputs() -> None:
+    policy = RankPolicy(None)
+    assert policy.exact
+    assert policy.for_tuning(TABLE, Hyperparameters()) is TABLE
+    trained = policy.train(LeastSquaresLabels(), TABLE, TABLE.X, Hyperparameters(), 1)
+    np.testing.assert_array_equal(trained.predictor.points, TABLE.X)
 
 
 def test_rows_to_tune_on_depend_on_nothing_but_the_rows() -> None:
@@ -97,18 +105,20 @@ def test_agrees_with_the_exact_model(low_rank: TunedSVC) -> None:
 
 
 def test_it_is_of_low_rank_and_small(low_rank: TunedSVC) -> None:
-    model = low_rank.models_[0]
+    model = low_rank.ensemble_
     assert model.n_points == 25
-    assert all(member.inducing is not None and member.inducing.shape == (25, 2) for member in model.members)
-    assert len(model.X) == len(model.y) == 200
+    assert all(member.few_points is not None and member.few_points.points.shape == (25, 2) for member in model.members)
+    assert all(member.stored == () for member in model.members)
+    assert len(model.X) == len(model.codes) == 200
     assert len(model.held_out) == 400
-    assert model.svm_points is model.dual_coef is None
+    assert model.machines is None
 
 
 def test_the_svm_predicts_too(low_rank: TunedSVC) -> None:
     fitted = clone(low_rank).set_params(predictor="svm").fit(TABLE.X, TABLE.y)
-    model = fitted.models_[0]
-    assert len(model.svm_points) == len(model.dual_coef) == 25
+    machines = fitted.ensemble_.machines
+    assert machines.points.shape == (25, 2)
+    assert machines.coefficients.shape == (1, 25)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.decision_function(NEW.X), fitted.decision_function(NEW.X))
     assert (low_rank.predict(NEW.X) != fitted.predict(NEW.X)).mean() < 0.03
@@ -126,7 +136,7 @@ def test_the_svm_is_trained_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
     few: dict[str, Any] = {"freedom": 0, "rank": 25, "random_state": 0, "max_evaluations": 3}
     expected = TunedSVC(**few, predictor="svm").fit(TABLE.X, TABLE.y).decision_function(NEW.X)
     with monkeypatch.context() as patched:
-        patched.setattr("marginwise.estimators._fitting.solve_low_rank", None)  # can't be called
+        patched.setattr("marginwise.fitting.fit.solve_low_rank", None)  # can't be called
         model = TunedSVC(**few).fit(TABLE.X, TABLE.y)
     later = model.set_params(predictor="svm").decision_function(NEW.X)
     np.testing.assert_allclose(later, expected, rtol=1e-10)
@@ -150,7 +160,7 @@ def test_an_svm_that_did_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatc
     def failing(*arguments: Any, **options: Any) -> Any:
         return replace(solve_low_rank(*arguments, **options), status=Status(False, "no solution"))
 
-    monkeypatch.setattr("marginwise.estimators._fitting.solve_low_rank", failing)
+    monkeypatch.setattr("marginwise.fitting.fit.solve_low_rank", failing)
     with pytest.raises(NotConvergedError, match="no solution"):
         TunedSVC(0, rank=25, predictor="svm", max_evaluations=3).fit(TABLE.X, TABLE.y)
 
@@ -162,8 +172,9 @@ def test_it_survives_storage(low_rank: TunedSVC) -> None:
 
 def test_the_exact_kernel_tuned_on_a_subset() -> None:
     model = TunedSVC(0, rank=None, subset=100, random_state=0).fit(TABLE.X, TABLE.y)
-    assert len(model.models_[0].X) == len(model.models_[0].main.tau) == 400
-    assert model.models_[0].svm_points is None
+    ensemble = model.ensemble_
+    assert len(ensemble.X) == ensemble.n_points == 400
+    assert all(member.few_points is None for member in ensemble.members)
     assert model.score(NEW.X, NEW.y) > 0.75
     again = pickle.loads(pickle.dumps(model)).set_params(predictor="svm")
     assert again.score(NEW.X, NEW.y) > 0.75

@@ -56,10 +56,8 @@ def texts(legend) -> list[str]:
 def test_relevances_are_averages_over_the_stack(model, iris_model):
     for one in (model, iris_model):
         display = RelevanceDisplay.from_estimator(one)
-        members = [(m, w) for part in one.models_ for m, w in zip(part.members, part.weights, strict=True)]
-        slow = np.vstack([part.relevances for part in one.models_])
-        assert slow.shape == (len(members), 2)
-        weights = np.array([w for _, w in members]) / len(one.models_)
+        slow, weights = one.ensemble_.relevances, one.ensemble_.weights
+        assert slow.shape == (len(one.ensemble_.members), 2)
         np.testing.assert_allclose(display.values, slow)
         np.testing.assert_allclose(display.importances, one.feature_importances_)
         np.testing.assert_allclose(display.spread**2, np.cov(slow.T, aweights=weights, ddof=0).diagonal())
@@ -86,10 +84,12 @@ def test_trace_shows_every_move(model):
     criterion, hyperparameters = display.axes_
     np.testing.assert_array_equal(criterion.get_lines()[0].get_ydata(), values[accepted])
     np.testing.assert_array_equal(criterion.get_lines()[0].get_xdata(), np.flatnonzero(accepted))
-    assert criterion.get_ylabel() == "ep-loo"
+    assert criterion.get_ylabel() == "ls-loo"
     assert hyperparameters.get_yscale() == "log"
     drawn = {line.get_label(): line.get_ydata() for line in hyperparameters.get_lines()}
-    np.testing.assert_allclose(drawn["$C$"], [r.hyperparameters.C for r in model.trace_ if r.step.accepted])
+    where = model.hyperparameters_.kernel.names.index("koff")
+    moved = [r.hyperparameters.kernel.values[where] for r in model.trace_ if r.step.accepted]
+    np.testing.assert_allclose(drawn[r"$k_\mathrm{off}$"], moved)
     again = TraceDisplay.from_estimator(model, restart=1, ax=display.axes_)
     assert again.axes_ == display.axes_
 
@@ -211,11 +211,11 @@ def test_reliability_says_what_is_wrong(arguments, message):
 def test_line_between_restarts(model):
     alone = TunedSVC(freedom=0, restarts=1, random_state=0).fit(PROBLEM.X, PROBLEM.y)
     display = LineDisplay.from_estimator(alone, n_points=5)
-    part, ends = alone.models_[0], [run.hyperparameters for run in alone.restarts_]
-    scan = scan_line("ep-loo", part.X, part.y, *ends, n_points=5)
-    np.testing.assert_allclose(display.scan.values["ep-loo"], scan.values["ep-loo"])
-    assert display.barriers == {"ep-loo": scan.barrier()}
-    scores = scan.values["ep-loo"]
+    part, ends = alone.ensemble_, [run.hyperparameters for run in alone.restarts_]
+    scan = scan_line("ls-loo", part.X, part.problem.y, *ends, n_points=5)
+    np.testing.assert_allclose(display.scan.values["ls-loo"], scan.values["ls-loo"])
+    assert display.barriers == {"ls-loo": scan.barrier()}
+    scores = scan.values["ls-loo"]
     np.testing.assert_allclose(display.ax_.get_lines()[0].get_ydata(), scores - max(scores[0], scores[-1]))
     several = LineDisplay.from_estimator(alone, (1, 0), criteria=["gacv", "ep-evidence"], n_points=3)
     assert [line.get_label().split(",")[0] for line in several.ax_.get_lines()] == ["gacv", "ep-evidence"]

@@ -37,12 +37,12 @@ def views(seed: int, n: int):
 
 def apart(model: TunedSVC, X) -> np.ndarray:
     """Return the probabilities of each member alone, shape (n_members, n, n_classes)."""
-    (stack,) = model.models_
+    stack = model.ensemble_
     found = []
     for member in stack.members:
         single = clone(model)
         vars(single).update(vars(model))
-        single.models_ = [replace(stack, members=(replace(member, weight=1.0),), vote=None)]
+        single.ensemble_ = replace(stack, members=(replace(member, weight=1.0),), vote=None)
         found.append(single.predict_proba(X))
     return np.array(found)
 
@@ -59,15 +59,15 @@ def fitted(request, crabs):
 
 def expected(model: TunedSVC, X) -> np.ndarray:
     """Return the probabilities by hand."""
-    probability, weights = apart(model, X), model.models_[0].weights
+    probability, weights = apart(model, X), model.ensemble_.weights
     if model.combine == "vote":
         probability = 1.0 * (probability == probability.max(axis=2, keepdims=True))
     return sum(weight * part for weight, part in zip(weights, probability, strict=True))
 
 
 def test_probabilities_are_the_mean_or_the_share_of_votes(fitted, crabs):
-    assert len(fitted.models_[0].members) > 2
-    assert fitted.models_[0].weights.sum() == pytest.approx(1.0)
+    assert len(fitted.ensemble_.members) > 2
+    assert fitted.ensemble_.weights.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(fitted.predict_proba(crabs.X_test), expected(fitted, crabs.X_test), atol=3e-6)
 
 
@@ -80,7 +80,7 @@ def test_labels_agree_with_probabilities(fitted, crabs):
 def test_all_searches_are_reported_and_held_out_labels_are_predicted_together(fitted):
     assert len(fitted.restarts_) == 5
     assert {len(run.start.kernel.values) for run in fitted.restarts_} == {2 + len(fitted.length_scales_)}
-    held_out = fitted.models_[0].held_out
+    held_out = fitted.ensemble_.held_out
     assert ((held_out > 0) & (held_out < 1)).all()
     assert 0.0 <= fitted.loo_error_ < 0.2
 
@@ -110,7 +110,7 @@ def test_several_local_optima_together_have_fewer_errors():
             model = TunedSVC(restarts=6, combine=combine, **MANY).fit(X, y)
             errors[combine] += 1 - model.score(Z, z)
         wrong = (apart(model, Z)[:, :, 1] > 0.5) != (z > 0)
-        errors["alone"] += model.models_[0].weights @ wrong.mean(axis=1)
+        errors["alone"] += model.ensemble_.weights @ wrong.mean(axis=1)
     assert max(errors["mean"], errors["vote"]) < min(errors["best"], errors["alone"]) - 0.01
 
 
@@ -119,7 +119,7 @@ def test_one_optimum_is_one_member(combine):
     problem = zoo.blobs(60, 3)
     best = TunedSVC(0, restarts=3, random_state=0).fit(problem.X, problem.y)
     together = TunedSVC(0, restarts=3, combine=combine, random_state=0).fit(problem.X, problem.y)
-    assert len(together.models_[0].members) == 1
+    assert len(together.ensemble_.members) == 1
     np.testing.assert_array_equal(together.predict(problem.X), best.predict(problem.X))
     np.testing.assert_array_equal(together.hyperparameters_.to_vector(), best.hyperparameters_.to_vector())
     if combine == "mean":
@@ -132,7 +132,7 @@ def test_a_ladder_shares_the_weight_of_its_main_rung(combine):
     y = np.where(np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] > 0, 1.0, -1.0)
     options = {"kernel": "rbf", "random_state": 1, "restarts": 2}
     best, together = (TunedSVC(combine=way, **options).fit(X, y) for way in ("best", combine))
-    before, after = best.models_[0], together.models_[0]
+    before, after = best.ensemble_, together.ensemble_
     by_spread = dict.fromkeys((member.spread for member in before.members), 0.0)
     for member in after.members:
         by_spread[member.spread] += member.weight
@@ -163,7 +163,7 @@ def test_votes_are_given_with_class_weights_in_mind():
     model = TunedSVC(**options, **MANY).fit(problem.X, problem.y)
     odds = apart(model, problem.X)
     by_hand = np.array([np.argmax([p[:, 0], p[:, 1]], axis=0) for p in odds])  # members alone know the weights
-    share = model.models_[0].weights @ by_hand
+    share = model.ensemble_.weights @ by_hand
     np.testing.assert_allclose(model.predict_proba(problem.X)[:, 1], share, atol=3e-6)
     assert (model.predict(problem.X) == 1.0).mean() > 0.6
 
@@ -174,7 +174,7 @@ def test_low_rank_rows_set_aside_and_gaps(combine):
     X[::7, 2] = np.nan
     options = {"kernel": "rbf", "restarts": 2, "combine": combine, "random_state": 0, "validation_fraction": 0.2}
     model = TunedSVC(1.0, rank=20, **options).fit(X, y)
-    assert all(len(member.inducing) == 20 for member in model.models_[0].members)
+    assert all(len(member.few_points.points) == 20 for member in model.ensemble_.members)
     probability = model.predict_proba(X)
     np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
     np.testing.assert_array_equal(probability.argmax(axis=1), expected(model, X).argmax(axis=1))
@@ -195,7 +195,7 @@ def test_searches_that_did_not_converge_are_told_of():
     X, y = views(0, 40)
     with pytest.warns(ConvergenceWarning, match="3 of 3 searches had not converged, and the best"):
         model = TunedSVC(1.0, restarts=2, combine="mean", max_evaluations=3, random_state=0).fit(X, y)
-    assert len(model.models_[0].members) == 1
+    assert len(model.ensemble_.members) == 1
 
 
 @pytest.mark.parametrize(

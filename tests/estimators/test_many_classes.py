@@ -75,13 +75,12 @@ def test_sixty_classes():
     assert 0.0 <= model.loo_error_ < 0.2
 
 
-def test_very_many_classes_are_left_to_least_squares_with_a_word(monkeypatch):
-    monkeypatch.setattr("marginwise.methods.MOST_SOFTMAX", 5)
-    monkeypatch.setattr("marginwise.estimators._fitting.MOST_SOFTMAX", 5)
+def test_very_many_classes_are_left_to_least_squares_with_a_word(schedule):
+    schedule(softmax_classes=5)
     X, y = make_blobs(n_samples=60, centers=6, n_features=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="6 classes are predicted by least squares alone"):
         model = TunedSVC(freedom=0, random_state=0).fit(X, y)
-    assert [member.method for member in model.models_[0].members] == ["least-squares"]
+    assert [member.labels for member in model.ensemble_.members] == ["least-squares"]
 
 
 def test_weights_are_repetitions(blobs):
@@ -124,7 +123,7 @@ def test_predictions_by_low_rank_are_near_the_exact_ones():
 def test_rows_that_are_too_many_to_tune_on_train_the_model():
     X, y = make_classification(700, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=1)
     model = _fit(X, y, rank=40, subset=200)
-    assert len(model.models_[0].held_out) == 700
+    assert len(model.ensemble_.held_out) == 700
     assert model.score(X, y) > 0.6
 
 

@@ -55,14 +55,16 @@ def test_shares_say_what_the_data_are_like(fitted: dict[str, TunedSVC]) -> None:
 
 
 def test_shares_are_those_of_members_that_have_a_choice(fitted: dict[str, TunedSVC]) -> None:
-    """An RBF that stands beside the blend is smooth whatever the data are like."""
-    model = fitted["straight"].models_[0]
-    assert any(member.beside for member in model.members)
-    assert not model.main.beside
-    alone = replace(model, members=tuple(member for member in model.members if not member.beside))
+    """An auxiliary RBF is smooth whatever the data are like."""
+    model = fitted["straight"].ensemble_
+    assert any(member.candidate.auxiliary for member in model.members)
+    assert not model.main.candidate.auxiliary
+    whole = tuple(member for member in model.members if not member.candidate.auxiliary)
+    alone = replace(model, members=whole)
     for shape, share in alone.term_shares.items():
         assert model.term_shares[shape] == pytest.approx(share)
-    only = replace(model, members=tuple(member for member in model.members if member.beside))
+    simple = tuple(member for member in model.members if member.candidate.auxiliary)
+    only = replace(model, members=simple)
     assert only.term_shares == {"smooth": pytest.approx(1.0)}
 
 

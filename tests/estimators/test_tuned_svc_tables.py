@@ -22,7 +22,7 @@ import zoo
 from marginwise import Prior, TunedSVC
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning, InvalidInputError
-from marginwise.estimators._advice import _at_odds
+from marginwise.fitting.advice import _at_odds
 from marginwise.estimators._classes import set_aside
 
 pytestmark = [
@@ -190,8 +190,10 @@ def test_classes_in_processes_change_nothing(iris):
     X, y = iris
     alone, side_by_side = (TunedSVC(random_state=0, max_evaluations=10, n_jobs=n).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(alone.predict_proba(X), side_by_side.predict_proba(X))
-    assert [m.main.hyperparameters for m in alone.models_] == [m.main.hyperparameters for m in side_by_side.models_]
-    assert all(model.X is side_by_side.models_[0].X for model in side_by_side.models_)
+    one, two = (
+        [member.hyperparameters for member in model.ensemble_.members] for model in (alone, side_by_side)
+    )
+    assert one == two
 
 
 @pytest.mark.parametrize("predictor", ["posterior", "svm"])
@@ -216,7 +218,7 @@ def test_part_of_the_rows_stops_searches_early(iris):
     assert np.isfinite(trace["validation_error"][trace["accepted"]]).all()
     errors = trace["validation_error"][trace["accepted"]]
     assert model.trace_.best("validation").errors["validation"] == errors.min()
-    assert all(len(part.X) == len(X) for part in model.models_)  # trained on all rows
+    assert len(model.ensemble_.X) == len(X)  # trained on all rows
     assert np.isfinite(model.loo_log_loss_)
     assert model.loo_error_ < 0.25
     again = TunedSVC(freedom=3.0, validation_fraction=0.3, random_state=0).fit(X, y)

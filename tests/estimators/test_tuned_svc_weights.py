@@ -128,6 +128,6 @@ def test_unequal_weights_are_worth_fewer_examples():
     """In each class their mean is the same, and their sum (Σw)²/Σw² where classes weigh the same."""
     rng = np.random.default_rng(0)
     weights = rng.lognormal(size=250)
-    total = [fitted(weights=given, freedom=0).models_[0].sample_weight.sum() for given in (None, weights)]
+    total = [fitted(weights=given, freedom=0).ensemble_.sample_weight.sum() for given in (None, weights)]
     own = weights / (np.bincount(TRAIN[1], weights) / np.bincount(TRAIN[1]))[TRAIN[1]]
     assert_allclose(total, [250, own.sum() ** 2 / (own @ own)])

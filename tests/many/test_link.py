@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from marginwise.many.link import SoftmaxLink, fit_link
+from marginwise.many.link import _BOUNDS, SoftmaxLink, _terms, fit_link
 
 RNG = np.random.default_rng(3)
 N, K = 40, 4
@@ -44,9 +45,43 @@ def test_no_link_near_by_is_better():
         assert _penalised(near, MEAN, VARIANCE) < fit.value
 
 
+@pytest.mark.parametrize("logs", [(1.2, -0.5, -4.0), (-1.0, 2.0, -0.9), (3.0, -6.0, -12.0)])
+def test_gradient_and_curvature_are_differences(logs):
+    logs, h = np.array(logs), 1e-5
+    part = _terms(logs, MEAN, VARIANCE, LABELS, WEIGHTS)
+    sides = [[_terms(logs + sign * h * e, MEAN, VARIANCE, LABELS, WEIGHTS) for sign in (1, -1)] for e in np.eye(3)]
+    slopes = [(more.value - less.value) / (2 * h) for more, less in sides]
+    np.testing.assert_allclose(part.by_logs, slopes, rtol=1e-6, atol=1e-6)
+    curvature = [(more.by_logs - less.by_logs) / (2 * h) for more, less in sides]
+    np.testing.assert_allclose(part.curvature, curvature, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_optimum_is_that_of_a_search_by_scipy(seed):
+    """Of labels that are easy, hard, and by chance; some links end on a bound."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = (30, 2) if seed % 2 else (60, 5)
+    labels = rng.integers(n_classes, size=n)
+    mean = (0.2, 1.0, 3.0)[seed % 3] * rng.normal(size=(n, n_classes))
+    mean[np.arange(n), labels] += (0.0, 1.0, 4.0)[seed // 2]
+    variance, weights = rng.uniform(0.01, 3.0, size=n), rng.uniform(0.5, 2.0, size=n)
+    fit = fit_link(mean, variance, labels, weights)
+    centre = np.log([5.0, 0.3, 1.0 / (1.0 + weights.sum())])
+
+    def loss(logs):
+        own = SoftmaxLink(*np.exp(logs)).log_proba(mean, variance)[np.arange(n), labels]
+        return -float(weights @ own) + 0.5 * float(((logs - centre) ** 2).sum())
+
+    assert -loss(fit.link.logs) == pytest.approx(fit.value, rel=1e-9)
+    near = minimize(loss, fit.link.logs, method="L-BFGS-B", bounds=_BOUNDS, options={"ftol": 1e-15, "gtol": 1e-9})
+    assert fit.value >= -near.fun - 1e-9
+    start = minimize(loss, np.clip(centre, *np.transpose(_BOUNDS)), method="L-BFGS-B", bounds=_BOUNDS)
+    assert fit.value >= -start.fun - 1e-6
+
+
 def test_the_start_does_not_matter():
     one, other = (fit_link(MEAN, VARIANCE, LABELS, WEIGHTS, start).link for start in (None, SoftmaxLink(0.5, 3.0, 0.3)))
-    np.testing.assert_allclose(one.logs, other.logs, atol=1e-4)
+    np.testing.assert_allclose(one.logs, other.logs, atol=1e-7)
 
 
 def test_derivatives_are_those_of_the_best_value():

@@ -1,10 +1,9 @@
-"""Write a model file of this version beside its predictions, for later versions to load.
+"""Write model files of this version beside their predictions, for later versions to load.
 
-    python tests/stored/make.py TunedSVC tests/stored/format-<number>                      once for each format
-    python tests/stored/make.py MarginSVC tests/stored/margin-<what will be old about it>
+    python tests/stored/make.py tests/stored
 
-A file that is there stays as it is: it stands for the models that users have. ``margin-rest`` was written when
-MarginSVC separated each class from the rest; now it separates pairs.
+Once for each format, when it is released: a file that is there stays as it is, for it stands for the models that users
+have.
 """
 
 from __future__ import annotations
@@ -15,33 +14,35 @@ from pathlib import Path
 
 import numpy as np
 
-from marginwise import MarginSVC, TunedSVC, save_model
+from marginwise import TunedSVC, save_model
+from marginwise.saving import FORMAT
 
-MODELS = {
-    "TunedSVC": TunedSVC(restarts=1, max_evaluations=8, random_state=0),
-    "MarginSVC": MarginSVC(C=2.0, length_scales=[1.0, 2.0]),
-}
+CLASSES = {"two": ["bird", "cat"], "three": ["bird", "cat", "fish"]}
 
 
-def main(name: str, target: Path) -> None:
-    """Fit three classes in two inputs, so that every part of a model is in the file."""
-    if target.with_suffix(".skops").exists():
-        raise SystemExit(f"{target}.skops is there already")
-    rng = np.random.default_rng(0)
-    y = np.repeat(["bird", "cat", "fish"], 10)
-    X = rng.normal(size=(30, 2)) + 1.5 * np.column_stack([y == "bird", y == "cat"])
-    model = MODELS[name].fit(X, y)
-    save_model(model, target.with_suffix(".skops"))
-    expected = {
-        "X": X.tolist(),
-        "predict": model.predict(X).tolist(),
-        "decision_function": model.decision_function(X).tolist(),
-    }
-    if isinstance(model, TunedSVC):
-        expected["predict_proba"] = model.predict_proba(X).tolist()
-        expected["hyperparameters"] = [model.C_, *model.kernel_.values]
-    target.with_suffix(".json").write_text(json.dumps(expected) + "\n")
+def main(folder: Path) -> None:
+    """Fit two and three classes in two inputs."""
+    for name, classes in CLASSES.items():
+        target = folder / f"format-{FORMAT}-{name}.skops"
+        if target.exists():
+            print(f"{target} is there already")
+            continue
+        rng = np.random.default_rng(0)
+        y = np.repeat(classes, 12)
+        X = rng.normal(size=(len(y), 2)) + 1.5 * np.column_stack([y == "bird", y == "cat"])
+        model = TunedSVC(restarts=1, max_evaluations=8, random_state=0).fit(X, y)
+        save_model(model, target)
+        expected = {
+            "X": X.tolist(),
+            "predict": model.predict(X).tolist(),
+            "decision_function": model.decision_function(X).tolist(),
+            "predict_proba": model.predict_proba(X).tolist(),
+            "hyperparameters": [model.C_, *model.kernel_.values],
+            "held_out_proba": model.held_out_proba_.tolist(),
+            "labels": [member.labels for member in model.ensemble_.members],
+        }
+        target.with_suffix(".json").write_text(json.dumps(expected) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(Path(sys.argv[1]))

@@ -377,8 +377,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def _log_proba(self, cells: Array) -> Array:
         """Return the logarithms of the class probabilities: from them small ones keep their digits."""
         if self.predictor == "svm":
-            C = self.ensemble_.svm_model.C
-            return self._rows(lambda model, rows: model.svm.log_proba(rows, C, model.slack), averaged_log_proba, cells)
+            return self._rows(Ensemble.svm_log_proba, averaged_log_proba, cells)
         return self._weighted(self._rows(lambda model, rows: model.log_proba(rows), averaged_log_proba, cells))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -408,7 +407,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def _decisions(self, cells: Array) -> Array:
         if self.predictor == "svm":
-            return self._rows(lambda model, rows: model.svm.decision(rows), averaged, cells)
+            return self._rows(Ensemble.svm_decision, averaged, cells)
         logs = self._log_proba(cells)
         return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -137,15 +137,13 @@ class Ensemble:
     calibration: Calibration | None = None
     vote: Vote | None = None
     machines: PairMachines | None = None
-    _trained: tuple[LatentPredictor, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return summary(self, "X", "n_classes", "members")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: predictors hold n×n matrices, and are there again when they are asked for."""
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return state | {"_trained": ()}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def problem(self) -> Problem:
@@ -165,7 +163,13 @@ class Ensemble:
     @cached_property
     def latent_functions(self) -> tuple[LatentPredictor, ...]:
         """The latent functions of each member, given the data."""
-        return self._trained or tuple(map(self._restored, self.members))
+        return tuple(map(self._restored, self.members))
+
+    def with_latent_functions(self, trained: Sequence[LatentPredictor]) -> Ensemble:
+        """Return the same with the members' latent functions at hand, which need not be made again."""
+        same = replace(self)
+        same.__dict__["latent_functions"] = tuple(trained)  # where the cached property keeps them
+        return same
 
     @cached_property
     def predictors(self) -> tuple[LatentPredictor, ...]:
@@ -235,10 +239,19 @@ class Ensemble:
         if self.machines is not None:
             return self.machines
         weights = self.sample_weight if self.svm_weights is None else self.svm_weights
-        machines, solutions = train_pairs(self.X, self.codes, self.n_classes, weights, self.svm_model, self.slack)
+        X = self.main.inputs(self.X)
+        machines, solutions = train_pairs(X, self.codes, self.n_classes, weights, self.svm_model, self.slack)
         for solution in solutions:
             solution.status.require()
         return machines
+
+    def svm_log_proba(self, X: Array) -> Array:
+        """Return logarithms of the class probabilities of the SVM."""
+        return self.svm.log_proba(self.main.inputs(X), self.svm_model.C, self.slack)
+
+    def svm_decision(self, X: Array) -> Array:
+        """Return the SVM's latent function of two classes, a column, or its votes for each of more."""
+        return self.svm.decision(self.main.inputs(X))
 
     @property
     def svm_model(self) -> Model:

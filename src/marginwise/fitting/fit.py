@@ -268,7 +268,6 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         svm_weights,
         corrected,
         config.vote,
-        _trained=tuple(done.predictor for done in trained) if policy.exact else (),
     )
     statuses = [*(done.status for done in trained), _softmax_left_out(problem.classes)]
     if config.svm and not policy.exact and problem.classes == 2:
@@ -280,7 +279,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         config.settings.limits.max_evaluations,
         config.all_optima,
     )
-    return replace(ensemble, warnings=messages)
+    return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained])
 
 
 def _held_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,8 @@ class LineDisplay:
         start, end = (runs[k].hyperparameters for k in restarts)
         chosen = estimator.criterion if criteria is None else criteria
         several = [chosen] if isinstance(chosen, (str, Criterion)) else list(chosen)
-        problem = estimator.ensemble_.problem
+        ensemble = estimator.ensemble_
+        problem = replace(ensemble.problem, X=ensemble.main.inputs(ensemble.X))
         objects = [
             searched_criterion(
                 *chosen_criterion(one, None if isinstance(one, Criterion) else estimator.slack),

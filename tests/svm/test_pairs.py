@@ -8,11 +8,11 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from marginwise.covariance import DenseCovariance
-from marginwise.estimators import _pairs
-from marginwise.estimators._pairs import couple, pairs_of, train_pairs, votes
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
+from marginwise.svm import pairs as by_pairs
 from marginwise.svm import solve
+from marginwise.svm.pairs import couple, pairs_of, train_pairs, votes
 
 H = Hyperparameters(3.0, 1.2, 0.5, [1.0, 0.7])
 
@@ -53,7 +53,7 @@ def test_a_gram_matrix_at_hand_or_too_large_changes_nothing(monkeypatch):
     arguments = (X, codes, 4, np.ones(60), H, as_slack("linear"))
     plain = train_pairs(*arguments)[0]
     ready = train_pairs(*arguments, covariance=DenseCovariance.of(H.kernel, X))[0]
-    monkeypatch.setattr(_pairs, "MAX_MEMORY", 1000)
+    monkeypatch.setattr(by_pairs, "MAX_MEMORY", 1000)
     apart = train_pairs(*arguments)[0]
     for other in (ready, apart):
         np.testing.assert_array_equal(other.support, plain.support)
@@ -87,7 +87,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     machines, _ = train_pairs(X, codes, 4, np.ones(60), H, as_slack("linear"))
     whole, probability = machines.decision(X), np.random.default_rng(0).uniform(size=(60, 6))
     coupled = couple(probability, 4)
-    monkeypatch.setattr(_pairs, "_BLOCK_NUMBERS", 500)
+    monkeypatch.setattr(by_pairs, "_BLOCK_NUMBERS", 500)
     np.testing.assert_allclose(machines.decision(X), whole, atol=1e-12)
     np.testing.assert_allclose(couple(probability, 4), coupled, atol=1e-12)
 

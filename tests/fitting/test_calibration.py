@@ -4,53 +4,65 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 
 from marginwise import TunedSVC, load_model, save_model
-from marginwise.estimators._calibration import calibration
+from marginwise.fitting.calibration import calibration
 
 
 def labels(probability, rng):
-    return np.where(rng.random(len(probability)) < probability, 1.0, -1.0)
+    return (rng.random(len(probability)) < probability).astype(np.intp)
+
+
+def logs(odds):
+    """Log-probabilities of both classes from the log-odds of the second."""
+    return log_expit(np.column_stack([-odds, odds]))
+
+
+def odds_of(log_proba):
+    return log_proba[:, 1] - log_proba[:, 0]
 
 
 def test_wrong_probabilities_are_set_right(rng):
     """The truth is a straight line in the log-odds, and so are the corrections between knots."""
     odds = rng.normal(size=40_000)
     truth = expit(2 * odds - 0.5)
-    found = calibration(expit(odds), labels(truth, rng), np.ones(len(odds)))
-    np.testing.assert_allclose(found.of_probability(expit(odds)), truth, atol=0.05)
-    assert np.abs(found.of_probability(expit(odds)) - truth).mean() < 0.01
+    found = calibration(logs(odds), labels(truth, rng), np.ones(len(odds)))
+    corrected = np.exp(found(logs(odds)))
+    np.testing.assert_allclose(corrected.sum(axis=1), 1.0)
+    np.testing.assert_allclose(corrected[:, 1], truth, atol=0.05)
+    assert np.abs(corrected[:, 1] - truth).mean() < 0.01
 
 
 def test_right_probabilities_stay(rng):
     odds = 2 * rng.normal(size=40_000)
-    found = calibration(expit(odds), labels(expit(odds), rng), np.ones(len(odds)))
-    np.testing.assert_allclose(found.of_probability(expit(odds)), expit(odds), atol=0.03)
+    found = calibration(logs(odds), labels(expit(odds), rng), np.ones(len(odds)))
+    np.testing.assert_allclose(np.exp(found(logs(odds)))[:, 1], expit(odds), atol=0.03)
 
 
 def test_order_is_kept_and_the_ends_are_shifted(rng):
     odds = rng.normal(size=500)
-    found = calibration(expit(odds), labels(np.full(500, 0.5), rng), np.ones(500))
+    found = calibration(logs(odds), labels(np.full(500, 0.5), rng), np.ones(500))
     grid = np.linspace(-30, 30, 1001)
-    assert (np.diff(found(grid)) >= 0).all()
-    assert found(np.array([25.0]))[0] - found(np.array([24.0]))[0] == pytest.approx(1.0)
+    assert (np.diff(odds_of(found(logs(grid)))) >= -1e-9).all()
+    assert np.diff(odds_of(found(logs(np.array([24.0, 25.0])))))[0] == pytest.approx(1.0)
 
 
 def test_weights_are_repetitions(rng):
     odds, counts = rng.normal(size=300), rng.integers(1, 4, size=300)
     y = labels(expit(odds), rng)
-    weighted = calibration(expit(odds), y, counts.astype(float))
-    repeated = calibration(expit(np.repeat(odds, counts)), np.repeat(y, counts), np.ones(counts.sum()))
+    weighted = calibration(logs(odds), y, counts.astype(float))
+    repeated = calibration(logs(np.repeat(odds, counts)), np.repeat(y, counts), np.ones(counts.sum()))
     grid = np.linspace(-3, 3, 50)
-    np.testing.assert_allclose(weighted(grid), repeated(grid), atol=0.1)  # a row may lie across two groups
+    one, other = (odds_of(found(logs(grid))) for found in (weighted, repeated))
+    np.testing.assert_allclose(one, other, atol=0.1)  # a row may lie across two groups
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, 0.5])
+@pytest.mark.parametrize("value", [-700.0, 700.0, 0.0])
 def test_degenerate_probabilities(value):
-    y = np.where(np.arange(100) < 1, 1.0, -1.0)
-    found = calibration(np.full(100, value), y, np.ones(100))
-    assert np.isfinite(found(logit(np.array([1e-9, 0.5, 1 - 1e-9])))).all()
+    y = (np.arange(100) < 1).astype(np.intp)
+    found = calibration(logs(np.full(100, value)), y, np.ones(100))
+    assert np.isfinite(found(logs(logit(np.array([1e-9, 0.5, 1 - 1e-9]))))).all()
 
 
 def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
@@ -61,7 +73,7 @@ def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
     y = np.where(rng.random(6000) < 0.2, 1 - clean, clean)
     train, test = slice(0, 2000), slice(2000, 6000)
     model = TunedSVC(freedom=0, rank=40, subset=500, random_state=0).fit(X[train], y[train])
-    (binary,) = model.models_
+    binary = model.ensemble_
     assert binary.calibration is not None
     probability = model.predict_proba(X[test])
     raw = expit(np.interp(model.decision_function(X[test]), binary.calibration.corrected, binary.calibration.odds))
@@ -76,4 +88,4 @@ def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
     save_model(model, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_allclose(again.predict_proba(X[:9]), model.predict_proba(X[:9]))
-    assert TunedSVC(freedom=0, random_state=0).fit(X[:100], y[:100]).models_[0].calibration is None
+    assert TunedSVC(freedom=0, random_state=0).fit(X[:100], y[:100]).ensemble_.calibration is None

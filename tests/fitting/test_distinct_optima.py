@@ -1,0 +1,44 @@
+"""Where several searches ended."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marginwise.fitting.optima import best_only, distinct_optima
+from marginwise.hyperparameters import Hyperparameters
+from marginwise.search.driver import Run
+from marginwise.search.trace import Trace
+from marginwise.status import CONVERGED, Code, Status
+from marginwise.tuning import Tuning
+
+BUDGET = Status(False, "the budget is used up", Code.BUDGET)
+
+
+def run(C: float, score: float, status: Status = CONVERGED) -> Run:
+    model = Hyperparameters(C=C)
+    return Run(model, score, score, Trace(()), status, model, {})
+
+
+def tuning(*runs: Run) -> Tuning:
+    return Tuning(runs[0].hyperparameters, runs[0].value, runs[0].trace, runs[0].status, runs)
+
+
+def test_searches_that_ended_at_the_same_place_are_one_optimum_with_a_larger_share():
+    found = tuning(run(1.0, -0.5), run(3.0, -0.4), run(1.01, -0.499), run(1.005, -0.6))
+    optima = distinct_optima(found)
+    assert [one.tuning.hyperparameters.C for one in optima] == [3.0, 1.01]  # the best first, the best of those near
+    assert [one.share for one in optima] == [0.25, 0.75]
+    assert all(one.tuning.restarts == found.restarts for one in optima)
+
+
+def test_searches_that_did_not_converge_are_left_out():
+    optima = distinct_optima(tuning(run(1.0, -0.5), run(3.0, -0.1, BUDGET), run(2.0, -0.6)))
+    assert [(one.share, one.tuning.value) for one in optima] == [(0.5, -0.5), (0.5, -0.6)]
+    none = tuning(run(1.0, -0.5, BUDGET), run(3.0, -0.6, BUDGET))
+    assert [(one.share, one.tuning) for one in distinct_optima(none)] == [(1.0, none)]
+    assert best_only(none)[0].tuning is none
+
+
+def test_without_scores_optima_keep_their_order():
+    optima = distinct_optima(tuning(run(2.0, np.nan), run(1.0, np.nan), run(3.0, np.nan)))
+    assert [one.tuning.hyperparameters.C for one in optima] == [2.0, 1.0, 3.0]

@@ -1,0 +1,177 @@
+"""Candidates judged on common folds: spreads that gain, label models and kernels that would have a weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import zoo
+from fits import BLEND, config_of
+from marginwise.fitting import judging
+from marginwise.fitting.folds import Folds
+from marginwise.fitting.judging import Jury
+from marginwise.fitting.labels import LeastSquaresLabels, Scale
+from marginwise.fitting.schedule import SCHEDULE
+from marginwise.fitting.searching import Searcher
+from marginwise.problem import Problem, as_problem
+
+
+def few_inputs(n: int, d: int) -> Problem:
+    """Two of the inputs matter, one of them more."""
+    X = np.random.default_rng(5).normal(size=(n, d))
+    return as_problem(X, np.where(np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] > 0, 1.0, -1.0))
+
+
+def heard(problem: Problem, *, labels=None, **options) -> Jury:
+    """Judge the candidates of a problem; with ``labels`` by these alone."""
+    config = config_of(problem, seed=1, **options)
+    declared = config.declared if labels is None else replace(config.declared, labels=tuple(labels))
+    searcher = Searcher(problem, declared.criterion, config.settings)
+    jury = Jury(searcher, Folds.assign(problem, 1), declared)
+    jury.hear(searcher.first(declared.kernels[0], config.settings), 1)
+    return jury
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """For each fold that is judged the spread of its search, None where it only predicts; and the labels."""
+    calls = []
+    plain = judging._judge
+
+    def watched(inside, outside, criterion, start, settings, evaluations, labels, scale):
+        calls.append((None if settings is None else settings.prior.spread, labels.name))
+        return plain(inside, outside, criterion, start, settings, evaluations, labels, scale)
+
+    monkeypatch.setattr(judging, "_judge", watched)
+    return calls
+
+
+def spreads(tried) -> list[float | None]:
+    return [spread for spread, name in tried if name == "least-squares"]
+
+
+@dataclass(frozen=True)
+class Clueless(LeastSquaresLabels):
+    """Takes all classes for equally probable."""
+
+    name: ClassVar[str] = "clueless"
+
+    def train(self, problem, model, start=None):
+        trained = super().train(problem, model)
+        flat = replace(trained.predictor.link, steepness=1e-9)
+        return trained._replace(predictor=replace(trained.predictor, link=flat))
+
+
+@dataclass(frozen=True)
+class Scaleless(LeastSquaresLabels):
+    """Has no scale for any model."""
+
+    name: ClassVar[str] = "scaleless"
+
+    def scale(self, problem, model, prior):
+        return None
+
+
+LEAST_SQUARES = (LeastSquaresLabels(),)
+
+
+def test_first_folds_that_gain_nothing_end_the_spreads(tried, monkeypatch):
+    monkeypatch.setattr(Folds, "gain", lambda *_: -0.1)
+    jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES)
+    assert spreads(tried) == [None] * 4 + [0.3] * 2
+    assert [one.searched.spread for one in jury.judged] == [0.0]
+
+
+def test_spreads_are_raised_while_they_gain(tried):
+    jury = heard(few_inputs(160, 6), labels=LEAST_SQUARES)
+    assert spreads(tried) == [None] * 4 + [0.3] * 4 + [1.0] * 4
+    assert [one.searched.spread for one in jury.judged] == [0.0, 0.3, 1.0]
+    gains = [jury.folds.gain(b.log_proba, a.log_proba) for a, b in zip(jury.judged, jury.judged[1:], strict=False)]
+    assert min(gains) > 0.0
+
+
+def test_many_rows_are_given_the_largest_spread_first(tried, schedule, monkeypatch):
+    """And a smaller one only if that gains nothing; the searches of the first folds serve the others."""
+    schedule(coarse_rows=100)
+    problem = few_inputs(160, 4)
+    jury = heard(problem, labels=LEAST_SQUARES)
+    assert spreads(tried) == [None] * 4 + [1.0] * 2 + [None] * 2
+    assert jury.judged[-1].searched.spread == 1.0
+    tried.clear()
+    monkeypatch.setattr(Folds, "gain", lambda *_: -0.1)
+    jury = heard(problem, labels=LEAST_SQUARES)
+    assert spreads(tried) == [None] * 4 + [1.0] * 2 + [None] * 2 + [0.3] * 2 + [None] * 2
+    assert [one.searched.spread for one in jury.judged] == [0.0]
+
+
+def test_a_spread_that_is_given_is_the_only_one_and_need_not_gain(tried):
+    jury = heard(zoo.twonorm(80), labels=LEAST_SQUARES, ard=1.0)
+    assert spreads(tried) == [None] * 4 + [1.0] * 4
+    assert [one.searched.spread for one in jury.judged] == [1.0]
+    assert len({one.model.to_vector().tobytes() for one in jury.judged[0].searched.fits}) == len(jury.folds)
+
+
+def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch):
+    budgets = []
+    plain = judging.fold_search
+
+    def watched(inside, criterion, settings, start, evaluations):
+        budgets.append(evaluations)
+        return plain(inside, criterion, settings, start, 3)
+
+    monkeypatch.setattr(judging, "fold_search", watched)
+    problem = few_inputs(60, 3)
+    jury = heard(problem, labels=LEAST_SQUARES, ard=1.0)
+    assert budgets == [jury.searcher.settings.limits.max_evaluations] * 4
+    budgets.clear()
+    heard(problem, labels=LEAST_SQUARES)
+    assert set(budgets) == {None}  # short ones, by the schedule
+
+
+def test_candidates_without_a_weight_on_the_first_folds_are_dropped(tried):
+    jury = heard(zoo.blobs(240, 2, shift=2.0), labels=(LeastSquaresLabels(), Clueless(), Scaleless()), ard=0.0)
+    assert [one.labels.name for one in jury.judged] == ["least-squares"]
+    names = [name for _, name in tried]
+    assert names.count("clueless") == SCHEDULE.first_folds
+    assert "scaleless" not in names
+
+
+def test_other_labels_share_the_last_search():
+    jury = heard(few_inputs(100, 4))
+    assert {one.labels.name for one in jury.judged} > {"least-squares"}
+    spread = [one.searched for one in jury.judged if one.labels.name == "least-squares"][-1]
+    for one in jury.judged:
+        assert one.labels.name == "least-squares" or one.searched is spread
+        assert len(one.log_proba) == len(jury.folds.weights)
+        np.testing.assert_allclose(np.exp(one.log_proba).sum(axis=1), 1.0)
+    assert jury.weights().sum() == pytest.approx(1.0)
+    kept = jury.weights()[jury.weights() > 0]
+    assert kept.min() >= SCHEDULE.least_weight
+
+
+def test_the_papers_kernel_is_an_auxiliary_candidate(schedule):
+    schedule(least_weight=0.0)  # whatever was a candidate is judged on all folds
+    jury = heard(zoo.twonorm(60), kernel=BLEND)
+    [simple] = [one for one in jury.judged if one.candidate.auxiliary]
+    assert simple.candidate.spread == 0.0
+    assert simple.scale == Scale()
+    assert simple.searched.fits[0].model.kernel.present == ("k0", "koff")
+
+
+def test_rows_left_out_are_unknown_to_the_models_that_predict_them(monkeypatch):
+    """A fold's search and training see none of its rows."""
+    problem = few_inputs(60, 3)
+    plain, seen = judging._judge, []
+
+    def watched(inside, outside, *rest):
+        known = {row.tobytes() for row in inside.X}
+        seen.append(any(row.tobytes() in known for row in outside))
+        return plain(inside, outside, *rest)
+
+    monkeypatch.setattr(judging, "_judge", watched)
+    heard(problem, labels=LEAST_SQUARES)
+    assert seen
+    assert not any(seen)

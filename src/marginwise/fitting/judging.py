@@ -101,7 +101,7 @@ class Jury:
             self._spreads(self._stands(declared.start, first, criterion))
             self._other_labels()
             for aux in declared.auxiliaries:
-                own = replace(self.searcher, criterion=aux.criterion)
+                own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
                 tuning = own.first(aux.start, own.quiet)
                 self._try(self._stands(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
             self._screened()

@@ -28,6 +28,9 @@ class Schedule:
         Rows that stacking counts as already seen, spread evenly over the candidates.
     coarse_rows, halve_from : int
         Most rows that searches begin on, and from how many rows on the first one begins on half of these.
+    auxiliary_rows : int
+        Most rows that an auxiliary model is tuned on: it has few hyperparameters, and an evaluation by expectation
+        propagation costs several by least squares.
     no_gain, no_gain_moves : float, int
         A search that others follow ends when so many moves raised the sum of log-probabilities by no more than this.
     last_evaluations, many_last_evaluations : int
@@ -66,6 +69,7 @@ class Schedule:
     pseudo_counts: float = 4.0
     coarse_rows: int = 600
     halve_from: int = 300
+    auxiliary_rows: int = 300
     no_gain: float = 0.05
     no_gain_moves: int = 3
     last_evaluations: int = 8

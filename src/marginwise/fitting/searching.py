@@ -22,8 +22,8 @@ from marginwise.search import QuasiNewton, Search
 from marginwise.search.quasi_newton import Pairs, pairs_of
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
-#: With the seed they draw the rows that searches begin on, and half of these.
-_COARSE, _HALF = 4, 5
+#: With the seed they draw the rows that searches begin on, half of these, and those of auxiliary models.
+_COARSE, _HALF, _FEW = 4, 5, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,11 @@ class Searcher:
     def coarse(self) -> Problem:
         """The rows that searches begin on, all if they are few."""
         return sample_of(self.problem, SCHEDULE.coarse_rows, np.random.default_rng([self.settings.seed, _COARSE]))
+
+    @property
+    def few(self) -> Problem:
+        """The rows that auxiliary models are tuned on."""
+        return sample_of(self.coarse, SCHEDULE.auxiliary_rows, np.random.default_rng([self.settings.seed, _FEW]))
 
     @property
     def quiet(self) -> SearchSettings:

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.prediction import GaussianPosterior, LatentPredictor
 from marginwise.many import EP, ClassPosterior, SoftmaxLink
 from marginwise.model import Model
 from marginwise.tuning import Tuning
@@ -82,6 +82,7 @@ class TunedModel:
         if posterior.problem.inducing is None:
             return replace(self, tau=posterior.sites.tau, nu=posterior.sites.nu, log_evidence=evidence)
         p = posterior.predictor
+        assert isinstance(p, LatentPredictor)
         return replace(self, log_evidence=evidence, inducing=p.points, coefficients=p.coefficients, gain=p.gain)
 
     def trained_classes(self, posterior: ClassPosterior) -> TunedModel:
@@ -90,6 +91,7 @@ class TunedModel:
         if posterior.problem.inducing is None:
             return replace(self, link=link)
         p = posterior.predictor
+        assert isinstance(p, LatentPredictor)
         return replace(self, link=link, inducing=p.points, coefficients=p.coefficients, gain=p.gain)
 
     def __repr__(self) -> str:

@@ -8,20 +8,19 @@ from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
 
 
-def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, variance_bar: Array) -> Array:
+def marginals_cotangent(sigma: Array, tau: Array, b: Array, pulled: Array, variance_bar: Array) -> Array:
     """Return ∂/∂K at fixed sites of a function with cotangents μ̄, σ̄² of the marginals.
 
     With P = I - TΣ = (I + TK)⁻¹: dμ = Pᵀ dK b and dΣ = Pᵀ dK P, so that it is sym[(Pμ̄)bᵀ] + P diag(σ̄²) Pᵀ.
-    b and μ̄ may have columns: several means of one covariance.
+    b and Pμ̄, which is ``pulled``, may have columns: several means of one covariance.
     """
     n = len(tau)
-    b, mean_bar = b.reshape(n, -1), mean_bar.reshape(n, -1)
-    u = mean_bar - tau[:, None] * (sigma @ mean_bar)
+    b, pulled = b.reshape(n, -1), pulled.reshape(n, -1)
     scaled = sigma * variance_bar  # Σ diag(σ̄²)
     G = scaled @ sigma
     G *= np.outer(tau, tau)
     cross = tau[:, None] * scaled
-    cross += 0.5 * (u @ -b.T)
+    cross += 0.5 * (pulled @ -b.T)
     G -= cross
     G -= cross.T
     G[np.diag_indices_from(G)] += variance_bar

@@ -155,7 +155,9 @@ class BinaryModel(Stack):
         likelihood = self.slack.weighted(h.C, self.sample_weight)
         if member.inducing is not None and member.coefficients is not None and member.gain is not None:
             return GaussianPredictor(member.inducing, member.coefficients, member.gain, h.kernel, likelihood)
-        return GaussianPosterior.from_sites(self.problem, h, likelihood, Sites(member.tau, member.nu)).predictor
+        predictor = GaussianPosterior.from_sites(self.problem, h, likelihood, Sites(member.tau, member.nu)).predictor
+        assert isinstance(predictor, GaussianPredictor)
+        return predictor
 
     def _svm_latent(self, X: Array) -> Array:
         return self.main.hyperparameters.kernel.cross(X, self.svm.points) @ self.svm.coefficients

@@ -86,7 +86,9 @@ class ClassModel(Stack):
     def _predictor(self, member: TunedModel) -> ClassPredictor:
         h = member.hyperparameters
         if member.inducing is None or member.coefficients is None or member.gain is None:
-            return METHODS[member.method](self.problem, h).predictor
+            predictor = METHODS[member.method](self.problem, h).predictor
+            assert isinstance(predictor, ClassPredictor)
+            return predictor
         offset = 2.0 * self.shares if member.method == LEAST_SQUARES else np.zeros(len(self.shares))
         return ClassPredictor(member.inducing, member.coefficients, member.gain, h.kernel, offset, h.C)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import SiteGaussian, Sites
+from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.contract import Posterior
 from marginwise.kernels import Kernel
@@ -26,8 +27,36 @@ _BLOCK_NUMBERS = 2**22
 _LEAST_SHARE = 1e-14
 
 
+class Predictor(ABC):
+    """Gaussian processes given data, at new points: one, or several that share their covariance."""
+
+    @abstractmethod
+    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return mean, of several processes in columns, and variance of the latent values."""
+
+    @abstractmethod
+    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
+        """Return the mean alone."""
+
+
+class LabelPredictor(Predictor):
+    """One process, and the likelihood of a label."""
+
+    likelihood: WeightedLikelihood
+
+    def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
+        """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
+        return self.log_label_probability_of(*self.latent_mean_and_variance(X_new))
+
+    def log_label_probability_of(self, mean: Array, variance: Array) -> Array:
+        """Return the same from the moments of the latent value."""
+        one = self.likelihood.unweighted(len(mean))
+        columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
+        return np.column_stack(columns) + self.likelihood.log_kappa
+
+
 @dataclass(frozen=True, eq=False)
-class LatentPredictor:
+class LatentPredictor(Predictor):
     """Gaussian processes given data, as far as predictions need them: one, or several that share their covariance.
 
     Attributes
@@ -61,11 +90,10 @@ class LatentPredictor:
 
     def moments_of(self, X: Array, k: Array) -> tuple[Array, Array]:
         """Return mean and variance at the rows of X from their covariances with the points."""
-        prior = self.kernel.diagonal(X)
         image = k @ self.gain
         square = self.gain.shape[1] == len(self.points)
         explained = np.einsum("ij,ij->i", image, k if square else image)
-        return k @ self.coefficients, np.maximum(prior - explained, _LEAST_SHARE * prior)
+        return k @ self.coefficients, at_least_rounding(self.kernel.diagonal(X) - explained, self.kernel, X)
 
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
@@ -117,37 +145,62 @@ class LatentPredictor:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianPredictor(LatentPredictor):
+class LocalPredictor(Predictor):
+    """The same where covariances are exact within blocks only: a new row is predicted with the block it falls into.
+
+    Attributes
+    ----------
+    gaussian : LocalGaussian
+        The processes at the rows of the table.
+    dual : array of shape (n,) or (n, K)
+        b = ν - τμ, which a row's own block is weighted by.
+    weights : array of shape (m,) or (m, K)
+        The mean of u, which features are weighted by.
+    """
+
+    gaussian: LocalGaussian
+    dual: Array
+    weights: Array
+
+    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
+        X = check_inputs(X_new, "X_new")
+        return self.latent_mean(X), at_least_rounding(self.gaussian.variances_at(X), self.gaussian.prior.kernel, X)
+
+    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
+        return self.gaussian.prior.means_at(check_inputs(X_new, "X_new"), self.dual, self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPredictor(LatentPredictor, LabelPredictor):
     """A Gaussian process given data, and the likelihood of a label."""
 
     likelihood: WeightedLikelihood
 
-    def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
-        """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
-        return self.log_label_probability_of(*self.latent_mean_and_variance(X_new))
 
-    def log_label_probability_of(self, mean: Array, variance: Array) -> Array:
-        """Return the same from the moments of the latent value."""
-        one = self.likelihood.unweighted(len(mean))
-        columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
-        return np.column_stack(columns) + self.likelihood.log_kappa
+@dataclass(frozen=True, eq=False)
+class LocalGaussianPredictor(LocalPredictor, LabelPredictor):
+    """The same with blocks."""
+
+    likelihood: WeightedLikelihood
+
+
+def at_least_rounding(variance: Array, kernel: Kernel, X: Array) -> Array:
+    """Return variances at the rows of X, none below what rounding leaves of the prior's."""
+    return np.maximum(variance, _LEAST_SHARE * kernel.diagonal(X))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GaussianPosterior(Posterior):
-    """The posterior as the Gaussian process whose moments at the points X are those of ``gaussian``.
+    """The posterior as a Gaussian process.
 
     Attributes
     ----------
-    X : array of shape (m, d)
-        Points of the sites: the training inputs, the distinct ones among them, or the inducing inputs.
     gaussian : SiteGaussian
-        The approximation at these points.
+        The approximation at the training inputs, or at the distinct ones among them.
     likelihood : WeightedLikelihood
         The likelihood of a label, with its κ(C).
     """
 
-    X: Array
     gaussian: SiteGaussian
     likelihood: WeightedLikelihood
 
@@ -168,15 +221,18 @@ class GaussianPosterior(Posterior):
             hyperparameters=hyperparameters,
             latent_mean=mean,
             latent_variance=variance,
-            X=problem.X if problem.inducing is None else problem.inducing,
             gaussian=gaussian,
             likelihood=likelihood,
         )
 
     @cached_property
-    def predictor(self) -> GaussianPredictor:
+    def predictor(self) -> GaussianPredictor | LocalGaussianPredictor:
         """What predictions need."""
-        return GaussianPredictor(self.X, *self.gaussian.predictor(), self.hyperparameters.kernel, self.likelihood)
+        gaussian, kernel = self.gaussian, self.hyperparameters.kernel
+        if isinstance(gaussian, LocalGaussian):
+            return LocalGaussianPredictor(gaussian, *gaussian.coefficients(gaussian.nu), self.likelihood)
+        assert isinstance(gaussian, ExpandingGaussian)
+        return GaussianPredictor(gaussian.points, *gaussian.predictor(), kernel, self.likelihood)
 
     @property
     def sites(self) -> Sites:

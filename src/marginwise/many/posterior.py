@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import SiteCovariance, SiteGaussian
+from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteCovariance, SiteGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
-from marginwise.inference.prediction import LatentPredictor
+from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.many.link import SoftmaxLink, fit_link
 from marginwise.many.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.model import Model
@@ -112,17 +112,19 @@ class ClassPosterior:
         return fit_link(*self.left_out, problem.labels, problem.weights, start).link
 
     @property
-    def predictor(self) -> ClassPredictor:
+    def predictor(self) -> ClassPredictor | LocalClassPredictor:
         """What predictions need."""
-        points = self.problem.X if self.problem.inducing is None else self.problem.inducing
-        coefficients = self.scale * self.gaussian.coefficients(self.nu)
-        gain = self.scale * self.gaussian.predictor()[1]
-        return ClassPredictor(points, coefficients, gain, self.model.kernel, self.offset, self.scale * self.unit)
+        gaussian, kernel = self.gaussian, self.model.kernel
+        if isinstance(gaussian, LocalGaussian):
+            return LocalClassPredictor(gaussian, *gaussian.coefficients(self.nu), self.offset, self.unit)
+        assert isinstance(gaussian, ExpandingGaussian)
+        coefficients = self.scale * gaussian.coefficients(self.nu)
+        gain = self.scale * gaussian.predictor()[1]
+        return ClassPredictor(gaussian.points, coefficients, gain, kernel, self.offset, self.scale * self.unit)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassPredictor(LatentPredictor):
-    """Latent functions of all classes at new points: coefficients (m, K), and one gain for the variance of all.
+class ClassScores(Predictor):
+    """Latent functions of all classes, with one variance for all, at new points.
 
     Attributes
     ----------
@@ -139,10 +141,32 @@ class ClassPredictor(LatentPredictor):
         """Return the latent means alone: the largest is that of the most probable class."""
         return self.latent_mean(X) + self.offset
 
+    def _moments(self, mean: Array, variance: Array) -> Moments:
+        return Moments(mean + self.offset, self.unit * variance)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPredictor(LatentPredictor, ClassScores):
+    """The same as sums over points: coefficients (m, K), and one gain for the variance of all."""
+
+    offset: Array
+    unit: float
+
     def moments(self, X: Array, cross: Array | None = None) -> Moments:
         """Return what a link takes; ``cross`` are the covariances of the rows with the points, if they are at hand."""
-        mean, variance = self.latent_mean_and_variance(X) if cross is None else self.moments_of(X, cross)
-        return Moments(mean + self.offset, self.unit * variance)
+        return self._moments(*(self.latent_mean_and_variance(X) if cross is None else self.moments_of(X, cross)))
+
+
+@dataclass(frozen=True, eq=False)
+class LocalClassPredictor(LocalPredictor, ClassScores):
+    """The same with blocks."""
+
+    offset: Array
+    unit: float
+
+    def moments(self, X: Array) -> Moments:
+        """Return what a link takes."""
+        return self._moments(*self.latent_mean_and_variance(X))
 
 
 def least_squares(problem: Problem, model: Model) -> ClassPosterior:

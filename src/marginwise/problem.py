@@ -186,6 +186,7 @@ def as_problem(
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
     examples: npt.ArrayLike | None = None,
+    partition: Partition | None = None,
 ) -> Problem:
     """Check the arguments and return them as a :class:`Problem`, with arrays of its own."""
     inputs = check_inputs(X)
@@ -195,7 +196,9 @@ def as_problem(
     if points is not None and points.shape[1] != d:
         raise InvalidInputError("inducing", f"an array of shape {points.shape}", f"shape (m, {d}), like rows of X")
     numbers = None if examples is None else check_weights(examples, n, "examples").copy()
-    return Problem(inputs.copy(), labels, weights, points, numbers)
+    if partition is not None:
+        partition.check_inputs(d)
+    return Problem(inputs.copy(), labels, weights, points, numbers, partition)
 
 
 def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, Indices, Indices]:

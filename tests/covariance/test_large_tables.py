@@ -56,7 +56,7 @@ def test_members_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     h = Hyperparameters(1.0, 20.0, 1.0, 0.5)
     for members, points in ((1, 30), (4, 15), (100, 5)):
         posterior = Scale("auto").posterior(TABLE, TABLE.X, h, as_slack("linear"), members)
-        assert len(posterior.X) == points
+        assert len(posterior.gaussian.points) == points
 
 
 def test_rows_to_tune_on_depend_on_nothing_but_the_rows() -> None:

@@ -8,6 +8,7 @@ import pytest
 from marginwise.covariance import Partition
 from marginwise.covariance.partition import DIRECTIONS
 from marginwise.errors import InvalidInputError
+from marginwise.problem import as_problem
 
 every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
 
@@ -67,5 +68,7 @@ def test_wrong_arguments(rng: np.random.Generator) -> None:
         Partition.of(X, np.ones(2), 0)
     with pytest.raises(InvalidInputError, match="direction"):
         Partition.of(X, np.ones(2), 5, direction="shortest")
-    with pytest.raises(InvalidInputError, match="3 columns"):
+    with pytest.raises(InvalidInputError, match="with 3, as X"):
         Partition.of(X, np.ones(2), 5).assign(np.zeros((4, 3)))
+    with pytest.raises(InvalidInputError, match="with 3, as X"):
+        as_problem(np.zeros((2, 3)), [-1, 1], inducing=np.zeros((1, 3)), partition=Partition.of(X, np.ones(2), 5))

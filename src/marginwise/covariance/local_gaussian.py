@@ -58,7 +58,9 @@ class LocalGaussian(SiteGaussian):
 
     def times_covariance(self, x: Array) -> Array:
         columns = [self.prior.sorted(x)]
-        return self.prior.unsorted(self.parts.rows(_times, self.parts.total(_project, columns=columns), columns=columns))
+        return self.prior.unsorted(
+            self.parts.rows(_times, self.parts.total(_project, columns=columns), columns=columns)
+        )
 
     def times_squared(self, x: Array) -> Array:
         """Σ∘Σ is Σ_R∘(Σ_R + 2JJᵀ) within the blocks and (JJᵀ)∘(JJᵀ), whose product is diag(J(JᵀXJ)Jᵀ), X = diag(x)."""

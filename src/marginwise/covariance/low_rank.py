@@ -29,6 +29,7 @@ from marginwise.kernels import Kernel
 #: updates of so many sites can be mixed: from farther away they add up and lead astray.
 SINGLE_ACCURACY, SINGLE_RELAXED = 1e-3, 1e-2
 
+
 class _Block(NamedTuple):
     """Rows of the table and their features."""
 

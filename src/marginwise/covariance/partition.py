@@ -80,11 +80,15 @@ class Partition:
         """Number of blocks."""
         return len(self.thresholds) + 1
 
+    def check_inputs(self, n_inputs: int) -> None:
+        """Raise unless rows of this many inputs were partitioned."""
+        own = self.directions.shape[1]
+        if n_inputs != own:
+            raise InvalidInputError("partition", f"one of rows with {own} inputs", f"one of rows with {n_inputs}, as X")
+
     def assign(self, X: Array) -> Indices:
         """Return the number of the block of each row."""
-        d = self.directions.shape[1]
-        if X.shape[1] != d:
-            raise InvalidInputError("X", f"{X.shape[1]} columns", f"{d}, as the rows that were partitioned have")
+        self.check_inputs(X.shape[1])
         return _assign(np.ascontiguousarray(X, dtype=float), self.directions, self.thresholds, self.children)
 
 

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from differences import gradient_error
-from marginwise.covariance import DenseCovariance, LocalCovariance, Partition
+from marginwise.covariance import DenseCovariance, LocalCovariance, LocalGaussian, Partition, choose_inducing
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.api import posterior, site_posterior
 from marginwise.inference.ep.gradient import leave_one_out
+from marginwise.inference.ep.moves import Moves
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.kernels import Blend
@@ -23,10 +24,11 @@ from marginwise.many.posterior import least_squares, softmax_map
 from marginwise.model import Model
 from marginwise.problem import ClassProblem, Problem
 from marginwise.svm.api import solve_dense, solve_problem
-from zoo import blobs
+from zoo import blobs, hard_problems
 
 H = Hyperparameters(1.5, 2.0, 0.3, [1.0, 2.0, 1.5])
 BLEND = Model(1.3, Blend(1.0, 0.2, 0.5, 0.8, 2.0, (1.0, 2.0, 1.5)))
+HARD = {name: (problem, h) for name, problem, h in hard_problems()}
 NEW = np.random.default_rng(2).normal(size=(25, 3))
 
 every_slack = pytest.mark.parametrize("slack", SLACKS)
@@ -228,6 +230,29 @@ def test_many_rows_converge_in_few_sweeps(monkeypatch: pytest.MonkeyPatch) -> No
     assert cold.status.ok
     assert cold.info["sweeps"] <= 20
     assert warm.info["sweeps"] < cold.info["sweeps"]
+
+
+@every_slack
+@pytest.mark.parametrize("name", HARD)
+def test_hard_problems_converge(slack: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalCovariance, "accuracy", 1e-6)
+    base, h = HARD[name]
+    partition = Partition.of(base.X, h.kernel.lengths(base.X.shape[1]), 15)
+    at = replace(base, inducing=choose_inducing(base.X, h.kernel, 12), partition=partition)
+    ours = site_posterior(at, h, as_slack(slack))
+    assert ours.status.ok, ours.status.message
+    assert np.isfinite(ours.log_evidence)
+    assert (ours.latent_variance > 0).all()
+
+
+def test_updates_in_turn_need_no_matrix_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = local()
+    moves = Moves(at.covariance(H), at.y, as_slack("linear").weighted(H.C, at.weights))
+    monkeypatch.setattr(LocalGaussian, "full_covariance", lambda self: pytest.fail("n×n numbers were asked for"))
+    start = moves.prior()
+    moved = moves.one_at_a_time(start, 0.9)
+    assert moved is not None
+    assert moved.merit < start.merit
 
 
 def test_methods_without_a_form_with_blocks_say_so() -> None:

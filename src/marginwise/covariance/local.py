@@ -84,25 +84,25 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         self._ends = np.cumsum(sizes)
         parts = np.split(X[self.order], self._ends[:-1])
         rows = MemoryBlocks(parts, tuple(sizes.tolist()), X.shape[1])
-        self.blocks = rows.keep(_with_residual, 0, self.features)
+        self.blocks = rows.keep(_with_residual, 8 * (self.rank + int(sizes.max())), self.features)
         self.diagonal = kernel.diagonal(X)
 
     @property
     def residual(self) -> None:
         return None
 
-    def sorted(self, x: Array) -> Array:
+    def to_blocks(self, x: Array) -> Array:
         """Return a column, or columns, in the order of the blocks."""
         return x[self.order]
 
-    def unsorted(self, x: Array) -> Array:
+    def from_blocks(self, x: Array) -> Array:
         """Return what is in the order of the blocks in that of the rows."""
         return x[self._places]
 
     def times(self, x: Array) -> Array:
-        columns = [self.sorted(x)]
+        columns = [self.to_blocks(x)]
         known = self.blocks.total(_project, columns=columns)
-        return self.unsorted(self.blocks.rows(_times, known, columns=columns))
+        return self.from_blocks(self.blocks.rows(_times, known, columns=columns))
 
     def block(self, rows: Indices) -> Array:
         V, owners, own = self._gathered(rows)
@@ -126,7 +126,7 @@ class LocalCovariance(RowCovariance, SiteCovariance):
                 mine = np.flatnonzero(owners == k)
                 made[mine] += block.open.gram[own[mine]]
                 add_rows_and_sizes(made, np.arange(len(made)), coefficients[part], total[start:end], size[start:end])
-        return self.unsorted(total), self.unsorted(size)
+        return self.from_blocks(total), self.from_blocks(size)
 
     def _gathered(self, rows: Indices) -> tuple[Array, Indices, Indices]:
         """Return the features of some rows, the blocks that they are in, and their places there."""
@@ -140,12 +140,12 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         return V, owners, own
 
     def function_at(self, X_new: Array, coefficients: Array) -> Array:
-        return self.means_at(X_new, coefficients, self.blocks.total(_project, columns=[self.sorted(coefficients)]))
+        return self.means_at(X_new, coefficients, self.blocks.total(_project, columns=[self.to_blocks(coefficients)]))
 
     def means_at(self, X_new: Array, dual: Array, weights: Array) -> Array:
         """Return vᵀu + rᵀb at new rows: u the ``weights`` of the features, b the ``dual`` of the block's own rows."""
         means = np.empty((len(X_new), *dual.shape[1:]))
-        parts = np.split(self.sorted(dual), self._ends[:-1])
+        parts = np.split(self.to_blocks(dual), self._ends[:-1])
         for found in self.located(X_new):
             means[found.rows] = found.V @ weights
             if found.block is not None:
@@ -173,7 +173,7 @@ class LocalCovariance(RowCovariance, SiteCovariance):
 
     def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
         """b = Pν - PTV C⁻¹ VᵀPν with P = (I + TR)⁻¹, R = blockdiag(K - VVᵀ), and C = I + VᵀPTV."""
-        solvers = self.blocks.map(_solver, columns=[self.sorted(tau)])
+        solvers = self.blocks.map(_solver, columns=[self.to_blocks(tau)])
         solved = MemoryBlocks(solvers, self.blocks.sizes, self.rank)
         C = np.eye(self.rank) + solved.total(_capacitance)
         factor, failed = lapack.dpotrf(np.asfortranarray(C), lower=1, clean=0, overwrite_a=1)
@@ -181,9 +181,9 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         def dual(nu: Array) -> Array:
             if failed:
                 return np.full_like(nu, np.nan)
-            own = solved.rows(_solve, columns=[self.sorted(nu)])
+            own = solved.rows(_solve, columns=[self.to_blocks(nu)])
             u = lapack.dpotrs(factor, self.blocks.total(_project, columns=[own]), lower=1)[0]
-            return self.unsorted(own - solved.rows(_pulled, u.reshape(self.rank, *nu.shape[1:])))
+            return self.from_blocks(own - solved.rows(_pulled, u.reshape(self.rank, *nu.shape[1:])))
 
         return dual
 

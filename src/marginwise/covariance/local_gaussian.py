@@ -57,17 +57,17 @@ class LocalGaussian(SiteGaussian):
     root: Array
 
     def times_covariance(self, x: Array) -> Array:
-        columns = [self.prior.sorted(x)]
-        return self.prior.unsorted(
+        columns = [self.prior.to_blocks(x)]
+        return self.prior.from_blocks(
             self.parts.rows(_times, self.parts.total(_project, columns=columns), columns=columns)
         )
 
     def times_squared(self, x: Array) -> Array:
         """Σ∘Σ is Σ_R∘(Σ_R + 2JJᵀ) within the blocks and (JJᵀ)∘(JJᵀ), whose product is diag(J(JᵀXJ)Jᵀ), X = diag(x)."""
-        x = self.prior.sorted(x)
+        x = self.prior.to_blocks(x)
         H = self._weighted(x)
         within = self._squares.rows(_product, columns=[x])
-        return self.prior.unsorted(within + self.parts.rows(_quadratic, H))
+        return self.prior.from_blocks(within + self.parts.rows(_quadratic, H))
 
     @cached_property
     def _squares(self) -> MemoryBlocks:
@@ -86,7 +86,7 @@ class LocalGaussian(SiteGaussian):
     def coefficients(self, nu: Array) -> tuple[Array, Array]:
         """Return b = ν - τμ, and the mean of u, for other ν, or for columns of them."""
         mean = self.times_covariance(nu)
-        return nu - (self.tau * mean.T).T, self._weight_mean(self.prior.sorted(nu))
+        return nu - (self.tau * mean.T).T, self._weight_mean(self.prior.to_blocks(nu))
 
     def _weight_mean(self, nu: Array) -> Array:
         """Return C⁻¹Mᵀν = ΓᵀJᵀν, ν in the order of the blocks."""
@@ -110,7 +110,7 @@ class LocalGaussian(SiteGaussian):
 
     def contract_evidence(self, residual_bar: Array) -> Array:
         """With G = ½(bbᵀ - W) the cotangent of K: 2GV = buᵀ - TJΓ."""
-        u = self._weight_mean(self.prior.sorted(self.nu))
+        u = self._weight_mean(self.prior.to_blocks(self.nu))
         return self._contracted(_evidence, self.root, u, columns=[self.dual_mean, self.free])
 
     def contract_marginals(
@@ -124,14 +124,14 @@ class LocalGaussian(SiteGaussian):
         nu, mean_bar = nu.reshape(n, -1), mean_bar.reshape(n, -1)
         b, u = self.coefficients(nu)
         p, q = self.coefficients(mean_bar)
-        H = self._weighted(self.prior.sorted(variance_bar))
+        H = self._weighted(self.prior.to_blocks(variance_bar))
         return self._contracted(_marginals, self.root, H, u, q, columns=[p, b, variance_bar])
 
     def _contracted(self, cotangents: BlockFunction, *shared: Array, columns: list[Array]) -> Array:
         """Return the derivatives from the cotangents that a function says of each block."""
         features = self.prior.features
         by_rows, overlap = self.parts.total(
-            _contract, features, cotangents, shared, columns=[self.prior.sorted(column) for column in columns]
+            _contract, features, cotangents, shared, columns=[self.prior.to_blocks(column) for column in columns]
         )
         return by_rows + features.contract_inner(overlap)
 
@@ -140,7 +140,7 @@ def local_gaussian(prior: LocalCovariance, tau: Array, nu: Array) -> LocalGaussi
     """Return the Gaussian of these sites, or None if its precision is not positive definite."""
     if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
         return None
-    columns = [prior.sorted(tau), prior.sorted(nu)]
+    columns = [prior.to_blocks(tau), prior.to_blocks(nu)]
     given = prior.blocks.map(_given_weights, columns=columns)
     if any(part is None for part in given):
         return None
@@ -153,7 +153,7 @@ def local_gaussian(prior: LocalCovariance, tau: Array, nu: Array) -> LocalGaussi
     root, _ = lapack.dtrtri(factor, lower=1)
     parts = parts.keep(_with_root, 0, root)
     pull = parts.total(_project, columns=columns[1:])
-    mean, variance, free = (prior.unsorted(part) for part in parts.rows(_moments, pull).T)
+    mean, variance, free = (prior.from_blocks(part) for part in parts.rows(_moments, pull).T)
     if not (variance.min() > 0.0 and free.min() > 0.0):
         return None
     log_det = 2.0 * float(np.log(factor.diagonal()).sum()) + sum(part.open.log_det for part in parts.blocks)

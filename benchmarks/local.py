@@ -101,7 +101,7 @@ def rotated(X, lengths, size, seed):
     """Return a partition whose cuts are across the axes of a random rotation of the scaled inputs."""
     d = X.shape[1]
     Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
-    turned = Partition.of(X / lengths @ Q, np.ones(d), size)
+    turned = Partition.of(X / lengths @ Q, np.ones(d), size, direction="widest")
     return replace(turned, directions=turned.directions @ Q.T / lengths)
 
 
@@ -162,7 +162,7 @@ class Table:
         more = (self.first - logs)[np.arange(len(logs)), self.codes_test]
         return f"{error:.2f}", f"{loss:.4f}", f"{1e3 * more.mean():.1f} ± {1e3 * more.std() / len(more) ** 0.5:.1f}"
 
-    def partition(self, size, direction="widest"):
+    def partition(self, size, direction="principal"):
         return Partition.of(self.X, self.lengths, size, direction=direction)
 
     def compare(self):
@@ -189,8 +189,8 @@ class Table:
         inducing = choose_inducing(self.X, self.kernel, rank=rank)
         for size in self.arguments.blocks:
             found = {
-                "widest": self.partition(size),
-                "principal": self.partition(size, "principal"),
+                "widest": self.partition(size, "widest"),
+                "principal": self.partition(size),
                 "rotation 1": rotated(self.X, self.lengths, size, 1),
                 "rotation 2": rotated(self.X, self.lengths, size, 2),
             }

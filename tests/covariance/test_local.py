@@ -181,6 +181,26 @@ def test_a_training_row_is_predicted_as_itself() -> None:
     np.testing.assert_allclose(variance, ours.latent_variance, rtol=1e-6)
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_slopes_and_terms_are_those_of_the_latent_mean(many: bool) -> None:
+    at = local()
+    weights = at.weights
+    predictor = (least_squares(classes(at), BLEND) if many else site_posterior(at, BLEND, as_slack("linear"))).predictor
+
+    def latent(X: np.ndarray) -> np.ndarray:
+        return predictor.latent_mean(X).reshape(len(X), -1)
+
+    step, squares = 1e-6, []
+    for move in step * np.eye(3):
+        slopes = (latent(at.X + move) - latent(at.X - move)) / (2.0 * step)
+        squares.append(weights @ (slopes**2).sum(axis=1) / weights.sum())
+    np.testing.assert_allclose(predictor.squared_slopes(weights), squares, rtol=1e-3)
+    shares = predictor.term_shares(weights)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    parts = sum(predictor._latent_of(term, at.n) for term in BLEND.kernel.terms)
+    np.testing.assert_allclose(parts, latent(at.X), atol=1e-6)
+
+
 def test_a_block_without_rows_is_predicted_from_afar() -> None:
     """Of a fold the blocks are those of all rows, and some can be empty."""
     at = local()

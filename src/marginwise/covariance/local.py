@@ -152,6 +152,19 @@ class LocalCovariance(RowCovariance, SiteCovariance):
                 means[found.rows] += found.open @ parts[found.block]
         return means
 
+    def expansions(self, dual: Array, weights: Array) -> Iterator[tuple[Indices, Array, Array, Array]]:
+        """Yield the numbers and rows of each block, points and c: the means there, vᵀu + rᵀb, are Σ_j c_jK(x, z_j).
+
+        The points are the inducing inputs and the block's rows, c = L⁻ᵀ(u - V_bᵀb) and b.
+        """
+        starts = self._ends - self.blocks.sizes
+        for block, start, end in zip(self.blocks.blocks, starts, self._ends, strict=True):
+            safe_point()
+            numbers = self.order[start:end]
+            own = dual[numbers]
+            c = np.concatenate([self.features.dual(weights - block.V.T @ own), own])
+            yield numbers, block.X, np.concatenate([self.features.inducing, block.X]), c
+
     def located(self, X_new: Array) -> Iterator[Located]:
         """Yield new rows by the blocks that they fall into, not too many at a time."""
         numbers = self.partition.assign(X_new)

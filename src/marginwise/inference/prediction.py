@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array
+from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError, NotConvergedError
@@ -27,8 +28,25 @@ _BLOCK_NUMBERS = 2**22
 _LEAST_SHARE = 1e-14
 
 
+class Piece(NamedTuple):
+    """Some of the rows that a predictor speaks for, and what the latent means are there: Σ_j b_j K(x, z_j)."""
+
+    numbers: Indices
+    rows: Array
+    points: Array
+    coefficients: Array
+
+
 class Predictor(ABC):
-    """Gaussian processes given data, at new points: one, or several that share their covariance."""
+    """Gaussian processes given data, at new points: one, or several that share their covariance.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The prior covariance function.
+    """
+
+    kernel: Kernel
 
     @abstractmethod
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
@@ -37,6 +55,56 @@ class Predictor(ABC):
     @abstractmethod
     def latent_mean(self, X_new: npt.ArrayLike) -> Array:
         """Return the mean alone."""
+
+    @abstractmethod
+    def pieces(self, step: int = 1) -> Iterator[Piece]:
+        """Yield the rows that the predictor speaks for, or every so many of them, some at a time."""
+
+    def squared_slopes(self, weights: Array, step: int = 1) -> Array:
+        """Return the mean over these rows, weighted, of the squared derivative of the latent mean in each input.
+
+        Those of several latent means are added; ``step`` takes every so many rows only.
+        """
+        total: Array | float = 0.0
+        size = 0.0
+        for piece in self.pieces(step):
+            own = weights[piece.numbers]
+            size += float(own.sum())
+            for column in piece.coefficients.reshape(len(piece.points), -1).T:
+                total = total + own @ self.kernel.slopes(piece.rows, piece.points, column) ** 2
+        return np.asarray(total / size)
+
+    def term_shares(self, weights: Array) -> dict[str, float]:
+        """Return the share of each shape of functions in the variance of the latent mean over these rows, weighted.
+
+        That is cov(f_t, f)/var f for the terms t of the kernel, without the constant; terms of one shape are added, and
+        so are several latent means. Shares have sum 1; one can be below 0 where terms work against each other.
+        """
+        centre = weights / weights.sum()
+        shares: dict[str, float] = {}
+        latent = {}
+        for t, term in enumerate(self.kernel.terms):
+            if term.shape != "constant":
+                value = self._latent_of(term, len(weights))
+                latent[t] = value - centre @ value
+        total = sum(latent.values(), start=np.zeros((len(weights), 1)))
+        variance = float((centre @ total**2).sum())
+        for t, value in latent.items():
+            shape = self.kernel.terms[t].shape
+            share = float((centre @ (value * total)).sum()) / variance if variance > 0.0 else 1.0 / len(latent)
+            shares[shape] = shares.get(shape, 0.0) + share
+        return shares
+
+    def _latent_of(self, term: Kernel, n: int) -> Array:
+        """Return the part of a term in the latent means at these n rows, in columns."""
+        parts = []
+        places = np.empty(n, dtype=np.intp)
+        done = 0
+        for piece in self.pieces():
+            places[piece.numbers] = np.arange(done, done + len(piece.rows))
+            done += len(piece.rows)
+            parts.append(term.cross(piece.rows, piece.points) @ piece.coefficients.reshape(len(piece.points), -1))
+        return np.concatenate(parts)[places]
 
 
 class LabelPredictor(Predictor):
@@ -95,53 +163,18 @@ class LatentPredictor(Predictor):
         explained = np.einsum("ij,ij->i", image, k if square else image)
         return k @ self.coefficients, at_least_rounding(self.kernel.diagonal(X) - explained, self.kernel, X)
 
+    def pieces(self, step: int = 1) -> Iterator[Piece]:
+        numbers = np.arange(0, len(self.points), step)
+        done = 0
+        for rows in self._in_blocks(self.points[numbers]):
+            yield Piece(numbers[done : done + len(rows)], rows, self.points, self.coefficients)
+            done += len(rows)
+
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
             safe_point()
             yield X[start : start + step]
-
-    def squared_slopes(self, weights: Array, step: int = 1) -> Array:
-        """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input.
-
-        Those of several latent means are added; ``step`` takes every so many points only.
-        """
-        Z, b = self.points, self.coefficients.reshape(len(self.points), -1)
-        total = np.zeros(Z.shape[1])
-        weights = weights[::step]
-        done = 0
-        for rows in self._in_blocks(Z[::step]):
-            own = weights[done : done + len(rows)]
-            for column in b.T:
-                total += own @ self.kernel.slopes(rows, Z, column) ** 2
-            done += len(rows)
-        return total / weights.sum()
-
-    def term_shares(self, weights: Array) -> dict[str, float]:
-        """Return the share of each shape of functions in the variance of the latent mean over the points, weighted.
-
-        That is cov(f_t, f)/var f for the terms t of the kernel, without the constant; terms of one shape are added, and
-        so are several latent means. Shares have sum 1; one can be below 0 where terms work against each other.
-        """
-        centre = weights / weights.sum()
-        shares: dict[str, float] = {}
-        latent = {}
-        for t, term in enumerate(self.kernel.terms):
-            if term.shape != "constant":
-                value = self._latent_of(term)
-                latent[t] = value - centre @ value
-        total = sum(latent.values(), start=np.zeros((len(weights), 1)))
-        variance = float((centre @ total**2).sum())
-        for t, value in latent.items():
-            shape = self.kernel.terms[t].shape
-            share = float((centre @ (value * total)).sum()) / variance if variance > 0.0 else 1.0 / len(latent)
-            shares[shape] = shares.get(shape, 0.0) + share
-        return shares
-
-    def _latent_of(self, term: Kernel) -> Array:
-        """Return the part of a term in the latent means at the points, columns, a block at a time."""
-        b = self.coefficients.reshape(len(self.points), -1)
-        return np.concatenate([term.cross(rows, self.points) @ b for rows in self._in_blocks(self.points)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +197,19 @@ class LocalPredictor(Predictor):
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         X = check_inputs(X_new, "X_new")
-        return self.latent_mean(X), at_least_rounding(self.gaussian.variances_at(X), self.gaussian.prior.kernel, X)
+        return self.latent_mean(X), at_least_rounding(self.gaussian.variances_at(X), self.kernel, X)
 
     def latent_mean(self, X_new: npt.ArrayLike) -> Array:
         return self.gaussian.prior.means_at(check_inputs(X_new, "X_new"), self.dual, self.weights)
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        return self.gaussian.prior.kernel
+
+    def pieces(self, step: int = 1) -> Iterator[Piece]:
+        """Yield the rows of the table, block by block."""
+        for numbers, rows, *expansion in self.gaussian.prior.expansions(self.dual, self.weights):
+            yield Piece(numbers[::step], rows[::step], *expansion)
 
 
 @dataclass(frozen=True, eq=False)

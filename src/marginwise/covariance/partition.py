@@ -62,8 +62,8 @@ class Partition:
         size : int
             The largest number of rows of a block.
         direction : {"principal", "widest"}
-            Cut across the principal axis, or across the input of the largest variance in these units. Predictions from
-            both partitions make a better mean than either (``benchmarks/local.py``).
+            Cut across the principal axis, or across the input of the largest variance in these units
+            (``benchmarks/local.py --cuts`` compares them).
         """
         if size < 1:
             raise InvalidInputError("size", size, "a positive number of rows")

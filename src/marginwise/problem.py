@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import DenseCovariance, LowRankCovariance, as_blocks
+from marginwise.covariance import DenseCovariance, LocalCovariance, LowRankCovariance, Partition, as_blocks
 from marginwise.draw import input_numbers
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.examples import agreement_by_chance, count_examples, counts_of
@@ -30,7 +30,8 @@ class Problem:
     """Inputs ``X`` (n, d), labels ``y`` in {-1, +1} and positive ``weights`` (n,), all float64.
 
     Weight 2 is the same as the row given twice. Build it with ``as_problem``.
-    With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows.
+    With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows. With a
+    ``partition`` beside them it is so between the blocks, and exact within them.
     ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
     counted as in ``marginwise.examples``.
 
@@ -46,6 +47,8 @@ class Problem:
         Inducing inputs: the Gram matrix is then of low rank, O(nm²) time and O(nm) memory for n rows.
     examples : array of shape (n,), optional
         How many examples each row stands for, of which one is left out at a time.
+    partition : Partition, optional
+        Blocks of neighbouring rows, within which the Gram matrix is exact: O(n(m² + B²)) time for blocks of B rows.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Problem:
     weights: Array
     inducing: Array | None = None
     examples: Array | None = None
+    partition: Partition | None = None
 
     __repr__ = summary
 
@@ -67,6 +71,8 @@ class Problem:
         if not self.y.shape == self.weights.shape == (self.n,):  # compiled loops would not notice
             shapes = self.y.shape, self.weights.shape
             raise InvalidInputError("shape of labels and weights", shapes, f"({self.n},) for each, as there are rows")
+        if self.partition is not None and self.inducing is None:
+            raise InvalidInputError("inducing", None, "inducing inputs, which blocks of a partition share")
 
     @property
     def n(self) -> int:
@@ -83,8 +89,20 @@ class Problem:
         """Number of classes that a label can be of, whether or not a row is."""
         return 2
 
-    def covariance(self, model: Model) -> DenseCovariance | LowRankCovariance:
-        """Return the covariance of the latent values: dense, or of low rank if there are inducing inputs."""
+    def covariance(self, model: Model) -> DenseCovariance | LowRankCovariance | LocalCovariance:
+        """Return the covariance of the latent values.
+
+        It is dense, of low rank if there are inducing inputs, and local if there is a partition.
+        """
+        if self.partition is None or self.inducing is None:
+            return self.undivided_covariance(model)
+        return LocalCovariance(model.kernel, self.X, self.inducing, self.partition)
+
+    def undivided_covariance(self, model: Model) -> DenseCovariance | LowRankCovariance:
+        """Return the dense or low-rank covariance, for methods that have no form with blocks."""
+        if self.partition is not None:
+            blocks = f"{self.partition.n_blocks} blocks"
+            raise InvalidInputError("partition", blocks, "None, because this method has no form with blocks")
         if self.inducing is None:
             return self.dense_covariance(model)
         return LowRankCovariance(model.kernel, as_blocks(self.X), self.inducing)
@@ -130,8 +148,8 @@ class Problem:
 
     def subset(self, rows: Indices) -> Problem:
         """Return the problem of these rows."""
-        parts = {"X": self.X[rows], "y": self.y[rows], "weights": self.weights[rows], "examples": self.counted[rows]}
-        return replace(self, **parts)
+        X, y, weights, examples = (column[rows] for column in (self.X, self.y, self.weights, self.counted))
+        return replace(self, X=X, y=y, weights=weights, examples=examples)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,7 +176,8 @@ class ClassProblem(Problem):
             if len(own[i]) and len(own[j]):
                 rows = np.sort(np.concatenate([own[i], own[j]]))
                 labels = np.where(self.labels[rows] == i, 1.0, -1.0)
-                yield Problem(self.X[rows], labels, self.weights[rows], self.inducing, self.counted[rows]), rows
+                parts = self.X[rows], labels, self.weights[rows], self.inducing, self.counted[rows]
+                yield Problem(*parts, self.partition), rows
 
 
 def labelled_problem(
@@ -176,6 +195,7 @@ def as_problem(
     sample_weight: npt.ArrayLike | None = None,
     inducing: npt.ArrayLike | None = None,
     examples: npt.ArrayLike | None = None,
+    partition: Partition | None = None,
 ) -> Problem:
     """Check the arguments and return them as a :class:`Problem`, with arrays of its own."""
     inputs = check_inputs(X)
@@ -185,7 +205,9 @@ def as_problem(
     if points is not None and points.shape[1] != d:
         raise InvalidInputError("inducing", Finding(f"has shape {points.shape}"), f"shape (m, {d}), like rows of X")
     numbers = None if examples is None else check_weights(examples, n, "examples").copy()
-    return Problem(inputs.copy(), labels, weights, points, numbers)
+    if partition is not None:
+        partition.check_inputs(d)
+    return Problem(inputs.copy(), labels, weights, points, numbers, partition)
 
 
 def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, Indices, Indices]:
@@ -200,8 +222,7 @@ def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, I
     columns = np.array([np.bincount(groups, column)[groups[rows]] for column in (problem.weights, problem.counted)])
     places = np.empty(groups.max() + 1, dtype=np.intp)
     places[groups[rows]] = np.arange(len(rows))
-    parts = {"X": problem.X[rows], "y": problem.y[rows], "weights": columns[0], "examples": columns[1]}
-    merged = replace(problem, **parts)
+    merged = replace(problem, X=problem.X[rows], y=problem.y[rows], weights=columns[0], examples=columns[1])
     return merged, rows, places[groups]
 
 

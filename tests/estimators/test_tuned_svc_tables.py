@@ -22,8 +22,8 @@ import zoo
 from marginwise import Prior, TunedSVC
 from marginwise.criteria import as_criterion
 from marginwise.errors import ConvergenceWarning, InvalidInputError
-from marginwise.fitting.advice import _at_odds
 from marginwise.estimators._classes import set_aside
+from marginwise.fitting.advice import _at_odds
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
@@ -190,9 +190,7 @@ def test_classes_in_processes_change_nothing(iris):
     X, y = iris
     alone, side_by_side = (TunedSVC(random_state=0, max_evaluations=10, n_jobs=n).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(alone.predict_proba(X), side_by_side.predict_proba(X))
-    one, two = (
-        [member.hyperparameters for member in model.ensemble_.members] for model in (alone, side_by_side)
-    )
+    one, two = ([member.hyperparameters for member in model.ensemble_.members] for model in (alone, side_by_side))
     assert one == two
 
 

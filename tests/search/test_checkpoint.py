@@ -23,6 +23,7 @@ from killed import columns, walk
 
 import toys
 from marginwise._runtime.files import hold, sync
+from marginwise.covariance import Partition
 from marginwise.criteria.contract import Criterion
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import paper_start
@@ -303,9 +304,10 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("changed", [field.name for field in fields(Problem)])
 @pytest.mark.parametrize("held_out", [False, True])
 def test_a_change_of_any_part_of_a_problem_is_seen(changed: str, held_out: bool) -> None:
-    """Also of parts that are added one day: all must be arrays, or None, to be changed here."""
-    problem = replace(PROBLEM, inducing=PROBLEM.X[:4], examples=np.ones(PROBLEM.n))
-    other = replace(problem, **{changed: -getattr(problem, changed)})
+    """Also of parts that are added one day: all but the partition must be arrays to be changed here."""
+    cut, whole = (Partition.of(PROBLEM.X, np.ones(3), size) for size in (10, PROBLEM.n))
+    problem = replace(PROBLEM, inducing=PROBLEM.X[:4], examples=np.ones(PROBLEM.n), partition=cut)
+    other = replace(problem, **{changed: whole if changed == "partition" else -getattr(problem, changed)})
     space = Space.around(paper_start(3))
 
     def settings(inside: Problem, outside: Problem) -> dict[str, Any]:

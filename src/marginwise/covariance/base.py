@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from marginwise._arrays import Array, Indices
 from marginwise.covariance.gaussian import SiteGaussian
+from marginwise.kernels import Kernel
 
 
 class Covariance(ABC):
@@ -34,8 +35,22 @@ class Covariance(ABC):
         """Return the rows and columns ``rows`` of K, as a matrix that is not written to."""
 
     @abstractmethod
+    def function_at(self, X_new: Array, coefficients: Array) -> Array:
+        """Return Σ_i coefficients_i K(x, x_i) at new rows x."""
+
+
+class ExpandingCovariance(Covariance):
+    """One whose functions are sums over one set of points, wherever they are looked at."""
+
+    kernel: Kernel
+
+    @abstractmethod
     def expansion(self, coefficients: Array) -> tuple[Array, Array]:
         """Return points z_j and c_j with Σ_i coefficients_i K(x, x_i) = Σ_j c_j K(x, z_j), as few as there are."""
+
+    def function_at(self, X_new: Array, coefficients: Array) -> Array:
+        points, c = self.expansion(coefficients)
+        return self.kernel.cross(X_new, points) @ c
 
 
 class RowCovariance(Covariance):
@@ -53,6 +68,8 @@ class SiteCovariance(Covariance):
     ----------
     residual : array of shape (n,) or None
         Variance of the latent values that K leaves out and the likelihood is blurred by; None is nothing.
+    is_dense : bool
+        Whether the covariances of its Gaussians are matrices in memory: then sites can be updated one at a time.
     near : float
         Residual of expectation propagation below which a step of Newton's method costs less than the updates of all
         sites that it saves.
@@ -62,6 +79,7 @@ class SiteCovariance(Covariance):
         Residual below which going on would be pointless.
     """
 
+    is_dense: bool
     near: float
     relaxed: float
     accuracy: float

@@ -10,15 +10,14 @@ from marginwise._runtime.jit import compiled_vector
 from marginwise.covariance.triangles import mirrored
 
 
-def marginals_cotangent(sigma: Array, tau: Array, b: Array, mean_bar: Array, variance_bar: Array) -> Array:
+def marginals_cotangent(sigma: Array, tau: Array, b: Array, pulled: Array, variance_bar: Array) -> Array:
     """Return ∂/∂K at fixed sites of a function with cotangents μ̄, σ̄² of the marginals.
 
     With P = I - TΣ = (I + TK)⁻¹: dμ = Pᵀ dK b and dΣ = Pᵀ dK P, so that it is sym[(Pμ̄)bᵀ] + P diag(σ̄²) Pᵀ.
-    b and μ̄ may have columns: several means of one covariance.
+    b and Pμ̄, which is ``pulled``, may have columns: several means of one covariance.
     """
     n = len(tau)
-    b, mean_bar = np.asfortranarray(b.reshape(n, -1)), mean_bar.reshape(n, -1)
-    u = np.asfortranarray(mean_bar - tau[:, None] * (sigma @ mean_bar))
+    b, u = np.asfortranarray(b.reshape(n, -1)), np.asfortranarray(pulled.reshape(n, -1))
     # TΣ diag(σ̄²) ΣT by symmetric updates of half the cost of a product, one for each sign; then sym[(Pμ̄)bᵀ].
     G = np.zeros((n, n), order="F")
     for sign in (1.0, -1.0):

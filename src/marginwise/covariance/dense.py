@@ -15,10 +15,10 @@ from scipy.linalg import blas, lapack, solve
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.jit import compiled_vector
 from marginwise._runtime.memory import keep_freed_blocks
-from marginwise.covariance.base import RowCovariance, SiteCovariance
+from marginwise.covariance.base import ExpandingCovariance, RowCovariance, SiteCovariance
 from marginwise.covariance.correlations import Correlations, DenseCorrelations
 from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
-from marginwise.covariance.gaussian import SiteGaussian, marginals
+from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
 from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled
 from marginwise.kernels import Kernel, Precomputed
@@ -33,7 +33,7 @@ _WEAK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class DenseCovariance(RowCovariance, SiteCovariance):
+class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
     """The Gram matrix of a kernel at the rows of X, in memory. Build it with :meth:`of`.
 
     Next to its factorisation, the products that Newton's method needs cost nothing.
@@ -43,6 +43,7 @@ class DenseCovariance(RowCovariance, SiteCovariance):
     kernel: Kernel
     X: Array
     diagonal: Array  # K(x_i, x_i), together in memory
+    is_dense = True
     near = 0.2
     relaxed = 0.05
     accuracy = 0.0
@@ -158,7 +159,7 @@ class DenseCovariance(RowCovariance, SiteCovariance):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseGaussian(SiteGaussian):
+class DenseGaussian(ExpandingGaussian):
     """The Gaussian with ``covariance`` in memory: only the lower triangle is filled, in Fortran order."""
 
     prior: DenseCovariance
@@ -181,6 +182,10 @@ class DenseGaussian(SiteGaussian):
     def full_covariance(self) -> Array:
         return mirrored(self.covariance)
 
+    @property
+    def points(self) -> Array:
+        return self.prior.X
+
     def predictor(self) -> tuple[Array, Array]:
         """Return b = K⁻¹μ and W (Rasmussen & Williams 2006, eqs. 3.60, 3.61)."""
         return self.dual_mean, self.precision_gain()
@@ -201,7 +206,9 @@ class DenseGaussian(SiteGaussian):
     ) -> Array:
         b = self.dual_mean if nu is None else self.coefficients(nu)
         sigma = self.full_covariance().T  # symmetric, with its rows together in memory
-        return self.prior.contract(marginals_cotangent(sigma, self.tau, b, mean_bar, variance_bar))
+        tau = self.tau if mean_bar.ndim == 1 else self.tau[:, None]
+        pulled = mean_bar - tau * (sigma @ mean_bar)
+        return self.prior.contract(marginals_cotangent(sigma, self.tau, b, pulled, variance_bar))
 
 
 @compiled_vector

@@ -66,10 +66,6 @@ class SiteGaussian(ABC):
         """Return (Σ∘Σ)x."""
 
     @abstractmethod
-    def coefficients(self, nu: Array) -> Array:
-        """Return what b is in :meth:`predictor` for other ν, or for columns of them, with the same τ."""
-
-    @abstractmethod
     def correlations(self, own: float) -> Correlations:
         """Return the correlation matrix, with ``own`` on its diagonal."""
 
@@ -78,17 +74,10 @@ class SiteGaussian(ABC):
         """Return Σ with both triangles filled."""
 
     @abstractmethod
-    def predictor(self) -> tuple[Array, Array]:
-        """Return b and W: at new points the mean is k(x)ᵀb and the variance K(x, x) - k(x)ᵀWk(x).
-
-        k(x) are the covariances with the points that the Gaussian is made of.
-        """
-
-    @abstractmethod
     def contract_evidence(self, residual_bar: Array) -> Array:
         """Return the derivatives of a function with the cotangent ½(bbᵀ - W) of K, and that of its residual.
 
-        They are in the logarithms of the kernel's hyperparameters. A dense covariance has no residual.
+        They are in the logarithms of the kernel's hyperparameters. Without a residual its cotangent is not looked at.
         """
 
     @abstractmethod
@@ -99,6 +88,26 @@ class SiteGaussian(ABC):
 
         With columns ``nu`` in the place of ν, means and their cotangents have columns, too.
         """
+
+
+class ExpandingGaussian(SiteGaussian):
+    """One whose mean and variance at new points come from the covariances with one set of points."""
+
+    @property
+    @abstractmethod
+    def points(self) -> Array:
+        """The points, shape (m, d)."""
+
+    @abstractmethod
+    def predictor(self) -> tuple[Array, Array]:
+        """Return b and W: at new points the mean is k(x)ᵀb and the variance K(x, x) - k(x)ᵀWk(x).
+
+        k(x) are the covariances with the points.
+        """
+
+    @abstractmethod
+    def coefficients(self, nu: Array) -> Array:
+        """Return what b is in :meth:`predictor` for other ν, or for columns of them, with the same τ."""
 
 
 def marginals(tau: Array, nu: Array, mean: Array, variance: Array, free: Array) -> dict[str, Array]:

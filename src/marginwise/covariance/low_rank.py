@@ -18,18 +18,16 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.base import ExpandingCovariance, SiteCovariance
 from marginwise.covariance.blocks import Blocks
+from marginwise.covariance.features import Features
 from marginwise.covariance.low_rank_gaussian import LowRankGaussian, low_rank_gaussian, posterior_factor
-from marginwise.errors import NotConvergedError
+from marginwise.covariance.triangles import symmetric, weighted_gram
 from marginwise.kernels import Kernel
 
 #: Residual of expectation propagation that features of single precision can reach, and error of the means below which
 #: updates of so many sites can be mixed: from farther away they add up and lead astray.
 SINGLE_ACCURACY, SINGLE_RELAXED = 1e-3, 1e-2
-
-#: Added to the diagonal of K_mm in units of K(x, x), so that inducing inputs may lie close together.
-JITTER = 1e-9
 
 
 class _Block(NamedTuple):
@@ -39,7 +37,7 @@ class _Block(NamedTuple):
     V: Array
 
 
-class LowRankCovariance(SiteCovariance):
+class LowRankCovariance(SiteCovariance, ExpandingCovariance):
     """VVᵀ for the rows of a table, as a function of the hyperparameters; the residual goes into the likelihood's blur.
 
     A product for Newton's method costs as much as an update of all sites, which brings the residual of expectation
@@ -62,6 +60,7 @@ class LowRankCovariance(SiteCovariance):
         K(x_i, x_i) - |v_i|², what the inducing inputs do not know of the latent value of row i; never negative.
     """
 
+    is_dense = False
     near = 0.0
     relaxed = 0.05
     accuracy = 1e-6
@@ -70,17 +69,9 @@ class LowRankCovariance(SiteCovariance):
         self.kernel, self.inducing, self.rank, self.single = kernel, inducing, len(inducing), single
         if single:
             self.accuracy, self.relaxed = SINGLE_ACCURACY, SINGLE_RELAXED
-        self._inner = kernel.gram(inducing)
-        shifted = self._inner.copy()
-        shifted[np.diag_indices_from(shifted)] += JITTER * self._inner.diagonal()
-        factor, failed = lapack.dpotrf(np.asfortranarray(shifted), lower=1, clean=1, overwrite_a=1)
-        if failed:
-            raise NotConvergedError(
-                "the Gram matrix of the inducing inputs is singular to rounding; fewer of them, or shorter length "
-                "scales, help"
-            )
-        self.factor: Array = factor
-        self._blocks = rows.keep(_with_features, (4 if single else 8) * self.rank, kernel, inducing, factor, single)
+        self._features = Features(kernel, inducing)
+        self.factor = self._features.factor
+        self._blocks = rows.keep(_with_features, (4 if single else 8) * self.rank, self._features, single)
         self.diagonal, self.prior_variance = self._blocks.rows(_variances, kernel).T.copy()
         self._residual = np.maximum(self.prior_variance - self.diagonal, 0.0)
 
@@ -122,12 +113,12 @@ class LowRankCovariance(SiteCovariance):
 
     def weighted(self, x: Array) -> Array:
         """Return Vᵀdiag(x)V."""
-        return _symmetric(self._blocks.total(_weighted, columns=[x]))
+        return symmetric(self._blocks.total(_weighted, columns=[x]))
 
     def normal_equations(self, x: Array, right: Array) -> tuple[Array, Array]:
         """Return Vᵀdiag(x)V and Vᵀright in one pass over the rows."""
         lower, projected = self._blocks.total(_normal_equations, columns=[x, right])
-        return _symmetric(lower), projected
+        return symmetric(lower), projected
 
     def quadratic(self, M: Array) -> Array:
         """Return v_iᵀMv_i for each row."""
@@ -146,33 +137,23 @@ class LowRankCovariance(SiteCovariance):
 
     def features(self, X: Array) -> Array:
         """Return V for other rows."""
-        return _features(X, self.kernel, self.inducing, self.factor)
+        return self._features.at(X)
 
     def dual(self, u: Array) -> Array:
         """Return L⁻ᵀu: the coefficients w with v(x)ᵀu = Σ_j w_j K(x, z_j), for a vector or for columns."""
-        return blas.dtrsm(1.0, self.factor, u.reshape(len(u), -1), lower=1, trans_a=1).reshape(u.shape)
+        return self._features.dual(u)
 
     def contract(self, left: Array, right: Array, weights: Array, matrices: Array, residual_bar: Array) -> Array:
         """Return the derivatives in the logarithms of the hyperparameters of a function with these cotangents.
 
         The cotangent of v_i is V̄_i = Σ_k left_ik right_k + Σ_l weights_il M_l v_i, with left (n, k), right (k, m),
-        weights (n, l), matrices (l, m, m), all symmetric; that of the residual is ``residual_bar``. The function must
-        not depend on the basis, i.e. on which square root of K_mm is taken. Then with dL = ½ dK_mm L⁻ᵀ
-
-            dV = dK_nm L⁻ᵀ - ½ V L⁻¹ dK_mm L⁻ᵀ,   K̄_nm = V̄L⁻¹,   K̄_mm = -½ L⁻ᵀ(V̄ᵀV)L⁻¹,
-
-        and residual = K(x, x) - |v|² adds -2 residual_bar_i v_i to V̄_i.
+        weights (n, l), matrices (l, m, m), all symmetric; that of the residual is ``residual_bar``, and as the residual
+        is K(x, x) - |v|², it adds -2 residual_bar_i v_i to V̄_i. See :meth:`Features.contract`.
         """
-        inverse = lapack.dtrtri(self.factor, lower=1)[0]
         by_rows, overlap = self._blocks.total(
-            _contract,
-            *(self.kernel, self.inducing, self.factor, inverse, right, matrices),
-            columns=[left, weights, residual_bar],
+            _contract, self._features, right, matrices, columns=[left, weights, residual_bar]
         )
-        inner_bar = -0.25 * inverse.T @ (overlap + overlap.T) @ inverse
-        by_inducing = self.kernel.contract(inner_bar, self._inner, self.inducing, self.inducing)
-        jitter = self.kernel.contract_diagonal(JITTER * inner_bar.diagonal(), self.inducing)
-        return by_rows + by_inducing + jitter + self.contract_prior_variance(residual_bar)
+        return by_rows + self._features.contract_inner(overlap) + self.contract_prior_variance(residual_bar)
 
     def contract_product(self, left: Array, right: Array, diagonal: Array | None = None) -> Array:
         """Return the derivatives of ⟨left rightᵀ + diag, VVᵀ + D⟩ with D the residual: V̄ = ABᵀV + BAᵀV + 2 diag V."""
@@ -195,14 +176,8 @@ class LowRankCovariance(SiteCovariance):
         return self._blocks.total(_contract_diagonal, self.kernel, columns=[g])
 
 
-def _features(X: Array, kernel: Kernel, inducing: Array, factor: Array) -> Array:
-    """Return V = K_nm L⁻ᵀ."""
-    cross = kernel.cross(X, inducing)
-    return blas.dtrsm(1.0, factor, cross.T, lower=1, overwrite_b=1).T
-
-
-def _with_features(X: Array, kernel: Kernel, inducing: Array, factor: Array, single: bool) -> _Block:
-    V = _features(X, kernel, inducing, factor)
+def _with_features(X: Array, features: Features, single: bool) -> _Block:
+    V = features.at(X)
     return _Block(X, V.astype(np.float32) if single else V)
 
 
@@ -219,17 +194,7 @@ def _expand(block: _Block, u: Array) -> Array:
 
 
 def _weighted(block: _Block, x: Array) -> Array:
-    """Return the lower triangle of Vᵀdiag(x)V; rows with negative x go apart, so that each part is a square."""
-    V = block.V
-    syrk = blas.get_blas_funcs("syrk", (V,))
-    total = np.zeros((V.shape[1], V.shape[1]), V.dtype, order="F")
-    for sign in (1.0, -1.0):
-        chosen = sign * x > 0.0
-        if chosen.any():
-            roots = np.sqrt(sign * x[chosen]).astype(V.dtype, copy=False)
-            scaled = (V if chosen.all() else V[chosen]) * roots[:, None]
-            syrk(sign, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
-    return total
+    return weighted_gram(block.V, x)
 
 
 def _quadratic(block: _Block, M: Array) -> Array:
@@ -255,16 +220,9 @@ def _normal_equations(block: _Block, x: Array, right: Array) -> tuple[Array, Arr
     return _weighted(block, x), block.V.T @ right
 
 
-def _symmetric(lower: Array) -> Array:
-    return np.tril(lower) + np.tril(lower, -1).T
-
-
 def _contract(
     block: _Block,
-    kernel: Kernel,
-    inducing: Array,
-    factor: Array,
-    inverse: Array,
+    features: Features,
     right: Array,
     matrices: Array,
     left: Array,
@@ -277,6 +235,4 @@ def _contract(
     V_bar -= (2.0 * residual_bar)[:, None] * V
     for column, M in zip(weights.T, matrices, strict=True):
         V_bar += column[:, None] * (V @ M)
-    cross = blas.dtrmm(1.0, factor, V.T, lower=1).T  # K_nm again
-    cross_bar = blas.dtrmm(1.0, inverse, V_bar.T, lower=1, trans_a=1).T
-    return kernel.contract(cross_bar, cross, block.X, inducing), V_bar.T @ V
+    return features.contract(block.X, V, V_bar)

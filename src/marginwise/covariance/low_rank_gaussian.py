@@ -16,14 +16,14 @@ from scipy.linalg import lapack
 
 from marginwise._arrays import Array
 from marginwise.covariance.correlations import Correlations, ImplicitCorrelations
-from marginwise.covariance.gaussian import SiteGaussian, marginals
+from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 
 if TYPE_CHECKING:
     from marginwise.covariance.low_rank import LowRankCovariance
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankGaussian(SiteGaussian):
+class LowRankGaussian(ExpandingGaussian):
     """The Gaussian of the values Vu.
 
     Attributes
@@ -64,6 +64,10 @@ class LowRankGaussian(SiteGaussian):
     def full_covariance(self) -> Array:
         V = self.prior.expand(np.eye(self.prior.rank))
         return V @ self.weight_covariance @ V.T
+
+    @property
+    def points(self) -> Array:
+        return self.prior.inducing
 
     def predictor(self) -> tuple[Array, Array]:
         """Return b = L⁻ᵀu and W = L⁻ᵀ(I - A⁻¹)L⁻¹, for covariances with the inducing inputs."""

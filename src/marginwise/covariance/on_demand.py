@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.covariance.base import RowCovariance
+from marginwise.covariance.base import ExpandingCovariance, RowCovariance
 from marginwise.covariance.rows import add_rows_and_sizes
 from marginwise.kernels import Kernel
 
@@ -15,7 +15,7 @@ from marginwise.kernels import Kernel
 _CHUNK = 128
 
 
-class OnDemandCovariance(RowCovariance):
+class OnDemandCovariance(RowCovariance, ExpandingCovariance):
     """Rows computed when they are asked for; the last used ones are kept, in at most ``cache_bytes`` of memory."""
 
     def __init__(self, kernel: Kernel, X: Array, cache_bytes: int) -> None:

@@ -39,6 +39,24 @@ def inverse_triangle(L: Array) -> Array:
     return inverse
 
 
+def symmetric(lower: Array) -> Array:
+    """Return the symmetric matrix with this lower triangle; what stands above the diagonal is not read."""
+    return np.tril(lower) + np.tril(lower, -1).T
+
+
+def weighted_gram(V: Array, x: Array) -> Array:
+    """Return the lower triangle of Vᵀdiag(x)V; rows with negative x go apart, so that each part is a square."""
+    syrk = blas.get_blas_funcs("syrk", (V,))
+    total = np.zeros((V.shape[1], V.shape[1]), V.dtype, order="F")
+    for sign in (1.0, -1.0):
+        chosen = sign * x > 0.0
+        if chosen.any():
+            roots = np.sqrt(sign * x[chosen]).astype(V.dtype, copy=False)
+            scaled = (V if chosen.all() else V[chosen]) * roots[:, None]
+            syrk(sign, scaled.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+    return total
+
+
 @compiled
 def _fill_scaled(lower: Array, scale: Array, mirror: bool, full: Array) -> None:
     n = len(lower)

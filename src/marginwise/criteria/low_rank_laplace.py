@@ -32,7 +32,7 @@ def train_low_rank(
     problem: Problem, model: Model, likelihood: Likelihood, start: Any
 ) -> tuple[Trained, LowRankCovariance]:
     """Train the SVM. Repeated rows stay: each has a residual of its own, which makes its α unique."""
-    gram, slack = problem.covariance(model), as_slack(likelihood)
+    gram, slack = problem.undivided_covariance(model), as_slack(likelihood)
     assert isinstance(gram, LowRankCovariance)
     solution = solve_problem(problem, model, slack, covariance=gram, start=check_start(start, problem.n))
     return Trained(problem, model, slack, solution), gram

@@ -17,7 +17,7 @@ from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.labels import SlackLabels
 from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote, combined
-from marginwise.inference.prediction import LatentPredictor
+from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.inference.reduction import reduced
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
@@ -51,7 +51,7 @@ class Member:
         Those that it predicts with: as found, at the scale of its labels, without terms that carry nothing.
     stored : tuple of arrays
         What its predictor is made of again, where the covariance is exact.
-    few_points : LatentPredictor or None
+    few_points : Predictor or None
         The predictor itself, where it has inducing inputs.
     log_evidence : float
         ln Q(Y|X) by expectation propagation, NaN for other label models.
@@ -64,7 +64,7 @@ class Member:
     tuning: Tuning
     hyperparameters: Model
     stored: tuple[Array, ...] = ()
-    few_points: LatentPredictor | None = None
+    few_points: Predictor | None = None
     log_evidence: float = np.nan
     selection: Selection | None = None
 
@@ -161,23 +161,24 @@ class Ensemble:
         return np.array([member.weight for member in self.members])
 
     @cached_property
-    def latent_functions(self) -> tuple[LatentPredictor, ...]:
+    def latent_functions(self) -> tuple[Predictor, ...]:
         """The latent functions of each member, given the data."""
         return tuple(map(self._restored, self.members))
 
-    def with_latent_functions(self, trained: Sequence[LatentPredictor]) -> Ensemble:
+    def with_latent_functions(self, trained: Sequence[Predictor]) -> Ensemble:
         """Return the same with the members' latent functions at hand, which need not be made again."""
         same = replace(self)
         same.__dict__["latent_functions"] = tuple(trained)  # where the cached property keeps them
         return same
 
     @cached_property
-    def predictors(self) -> tuple[LatentPredictor, ...]:
+    def predictors(self) -> tuple[Predictor, ...]:
         """The same, with variances from few columns where these are enough: a first prediction pays for that."""
         with threads_for(self.n_points):
-            return tuple(map(reduced, self.latent_functions))
+            few = self.latent_functions
+            return tuple(reduced(one) if isinstance(one, LatentPredictor) else one for one in few)
 
-    def _restored(self, member: Member) -> LatentPredictor:
+    def _restored(self, member: Member) -> Predictor:
         if member.few_points is not None:
             return member.few_points
         seen = replace(self.problem, X=member.inputs(self.X))
@@ -187,11 +188,11 @@ class Ensemble:
     def n_points(self) -> int:
         """The number of points that a prediction is a sum over: training rows, or inducing inputs."""
         few = [member.few_points for member in self.members]
-        return max(len(self.X) if one is None else len(one.points) for one in few)
+        return max(len(self.X) if one is None else len(_expansion(one).points) for one in few)
 
     def log_proba(self, X: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, n_classes)."""
-        logs = [one.log_proba_of(*one.moments_of(rows, cross)) for one, rows, cross in self._crosses(X)]
+        logs = [one.log_proba_of(*moments) for one, moments in self._moments(X)]
         mixed = combined(np.array(logs), self.weights, self.vote)
         return mixed if self.calibration is None else self.calibration(mixed)
 
@@ -203,21 +204,32 @@ class Ensemble:
         agreed = np.full(len(X), -1)
         if self.calibration is not None:
             return agreed
-        for number, (one, _, cross) in enumerate(self._crosses(X)):
-            scores = one.scores_of(cross @ one.coefficients)
+        for number, (one, rows, cross) in enumerate(self._crosses(X)):
+            scores = one.scores_of(one.latent_mean(rows) if cross is None else cross @ _expansion(one).coefficients)
             top = np.partition(scores, -2, axis=1)[:, -2:]
             clear = top[:, 1] - top[:, 0] > _TIE * np.maximum(1.0, np.abs(scores).max(axis=1))
             best = scores.argmax(axis=1)
             agreed = np.where(clear & ((number == 0) | (agreed == best)), best, -1)
         return agreed
 
-    def _crosses(self, X: Array) -> Iterator[tuple[LatentPredictor, Array, Array]]:
-        """Yield each member's latent functions, what it sees of X, and K(x, z), made once for the same kernel."""
+    def _moments(self, X: Array) -> Iterator[tuple[Predictor, tuple[Array, Array]]]:
+        """Yield each member's predictor, and mean and variance of its latent functions."""
+        for one, rows, cross in self._crosses(X):
+            yield one, one.latent_mean_and_variance(rows) if cross is None else _expansion(one).moments_of(rows, cross)
+
+    def _crosses(self, X: Array) -> Iterator[tuple[Predictor, Array, Array | None]]:
+        """Yield each member's predictor, what it sees of X, and K(x, z) where it is a sum over points z.
+
+        That matrix is made once for members with the same kernel and points.
+        """
         before: LatentPredictor | None = None
-        rows, cross = X, np.empty(0)
+        cross = np.empty(0)
         for member, one in zip(self.members, self.predictors, strict=True):
+            rows = member.inputs(X)
+            if not isinstance(one, LatentPredictor):
+                yield one, rows, None
+                continue
             if before is None or one.kernel != before.kernel or not _same(one.points, before.points):
-                rows = member.inputs(X)
                 cross = one.kernel.cross(rows, one.points)
             before = one
             yield one, rows, cross
@@ -225,10 +237,10 @@ class Ensemble:
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent functions under the mixture of the members.
 
-        In units of log-odds (:attr:`LatentPredictor.log_odds_unit`), so that those of different label models can be
+        In units of log-odds (:meth:`Predictor.latent_in_log_odds`), so that those of different label models can be
         added; one column for two classes, that of the second, or one for each of more.
         """
-        moments = [one.latent_in_log_odds(*one.moments_of(rows, cross)) for one, rows, cross in self._crosses(X)]
+        moments = [one.latent_in_log_odds(*moments) for one, moments in self._moments(X)]
         means, variances = np.array([m for m, _ in moments]), np.array([v for _, v in moments])
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
@@ -282,19 +294,22 @@ class Ensemble:
         total = sum(member.weight for member, _ in telling)
         shares: dict[str, float] = {}
         for member, predictor in telling:
-            for shape, share in predictor.term_shares(self._point_weights(member, predictor)).items():
+            for shape, share in predictor.term_shares(self._points(member)[1]).items():
                 shares[shape] = shares.get(shape, 0.0) + member.weight / total * share
         return shares
 
-    def _point_weights(self, member: Member, predictor: LatentPredictor) -> Array:
-        return self.sample_weight if member.few_points is None else np.ones(len(predictor.points))
+    def _points(self, member: Member) -> tuple[Array, Array]:
+        """Return the points that a member's latent function is looked at, and their weights."""
+        if member.few_points is None:
+            return member.inputs(self.X), self.sample_weight
+        points = _expansion(member.few_points).points
+        return points, np.ones(len(points))
 
-    def _relevance(self, member: Member, predictor: LatentPredictor) -> Array:
-        points = predictor.points
-        weights = self._point_weights(member, predictor)
+    def _relevance(self, member: Member, predictor: Predictor) -> Array:
+        points, weights = self._points(member)
         centre = weights @ points / weights.sum()
         variance = weights @ (points - centre) ** 2 / weights.sum()
-        step = -(-len(points) * predictor.n_functions // _MOST_SLOPES) if predictor.n_functions > 1 else 1
+        step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
         parts = predictor.squared_slopes(weights, step) * variance
         if member.selection is not None:
             own, parts = parts, np.zeros(self.X.shape[1])
@@ -305,6 +320,11 @@ class Ensemble:
     def with_machines(self, machines: PairMachines) -> Ensemble:
         """Return the same with an SVM that was trained with it."""
         return replace(self, machines=machines)
+
+
+def _expansion(one: Predictor) -> LatentPredictor:
+    assert isinstance(one, LatentPredictor)
+    return one
 
 
 def _same(points: Array, others: Array) -> bool:

@@ -25,6 +25,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import Selection
 from marginwise.fitting.searching import Searcher, WarmStart, screened_search, selected, selections_of, with_restarts
 from marginwise.fitting.stacking import Vote, combined
+from marginwise.inference.prediction import LatentPredictor
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
@@ -311,7 +312,7 @@ def _held_out(
 def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> PairMachines:
     """Return the SVM of two classes with the main member's inducing inputs, trained on all rows; none is kept."""
     main, model = ensemble.main, ensemble.svm_model
-    assert main.few_points is not None
+    assert isinstance(main.few_points, LatentPredictor)
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
     solution = solve_low_rank(covariance, problem.y, model.C * config.svm_weights, config.slack)
     solution.status.require()

@@ -17,7 +17,7 @@ from marginwise.covariance import LowRankCovariance, Sites, as_blocks
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.inference.api import site_posterior
 from marginwise.inference.ep.gradient import leave_one_out
-from marginwise.inference.prediction import GaussianPosterior, LatentPredictor
+from marginwise.inference.prediction import GaussianPosterior, Predictor
 from marginwise.likelihoods import Slack
 from marginwise.many import (
     ClassPosterior,
@@ -40,7 +40,7 @@ class Trained(NamedTuple):
 
     Attributes
     ----------
-    predictor : LatentPredictor
+    predictor : Predictor
         Class probabilities of new rows.
     log_left_out : array of shape (n, n_classes)
         Log-probabilities of all classes for each row, without one of its examples.
@@ -53,7 +53,7 @@ class Trained(NamedTuple):
         What training near by can be started from.
     """
 
-    predictor: LatentPredictor
+    predictor: Predictor
     log_left_out: Array
     stored: tuple[Array, ...]
     log_evidence: float = np.nan
@@ -86,7 +86,7 @@ class LabelModel(ABC):
         """Return the predictor trained on a problem, and more; ``start`` are sites near by."""
 
     @abstractmethod
-    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> LatentPredictor:
+    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         """Return the predictor again, for a covariance that is exact."""
 
 
@@ -111,7 +111,7 @@ class SlackLabels(LabelModel):
         evidence = np.nan if posterior.log_evidence is None else posterior.log_evidence
         return Trained(posterior.predictor, left_out, stored, evidence, posterior.status, posterior.sites)
 
-    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> LatentPredictor:
+    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         likelihood = self.slack.weighted(model.C, problem.weights)
         return GaussianPosterior.from_sites(problem, model, likelihood, Sites(*stored)).predictor
 
@@ -125,7 +125,7 @@ class LeastSquaresLabels(LabelModel):
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         return _trained_classes(least_squares(problem, model))
 
-    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> LatentPredictor:
+    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         return _restored_classes(least_squares(problem, model), stored)
 
 
@@ -147,7 +147,7 @@ class SoftmaxLabels(LabelModel):
         trained = _trained_classes(posterior)
         return trained._replace(stored=(*trained.stored, posterior.precision, posterior.eta))
 
-    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> LatentPredictor:
+    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         *_, precision, eta = stored
         return _restored_classes(class_posterior_from(problem, model, precision, eta), stored)
 
@@ -159,7 +159,7 @@ def _trained_classes(posterior: ClassPosterior) -> Trained:
     return Trained(predictor, logs, (np.exp(link.logs),))
 
 
-def _restored_classes(posterior: ClassPosterior, stored: tuple[Array, ...]) -> LatentPredictor:
+def _restored_classes(posterior: ClassPosterior, stored: tuple[Array, ...]) -> Predictor:
     return replace(posterior.predictor, link=SoftmaxLink(*map(float, stored[0])))
 
 

@@ -148,7 +148,6 @@ def site_posterior(
         gradient=gradient,
         status=result.status,
         diagnostics={"sweeps": result.sweeps, "residual": result.residual},
-        X=problem.X if problem.inducing is None else problem.inducing,
         gaussian=result.gaussian,
         likelihood=model,
     )

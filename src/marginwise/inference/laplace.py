@@ -55,7 +55,6 @@ def laplace_posterior(
         log_evidence=log_maximum - 0.5 * gaussian.log_det,
         status=solution.status,
         diagnostics={"log_maximum": log_maximum, "curved": int(np.count_nonzero(tau))},
-        X=merged.X,
         gaussian=gaussian,
         likelihood=slack.weighted(hyperparameters.C, merged.weights),
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from marginwise._arrays import Array
+from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import SiteGaussian, Sites
+from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.contract import Posterior
 from marginwise.kernels import Kernel
@@ -27,8 +29,140 @@ _BLOCK_NUMBERS = 2**22
 _LEAST_SHARE = 1e-14
 
 
+class Piece(NamedTuple):
+    """Some of the rows that a predictor speaks for, and what the latent means are there: Σ_j b_j K(x, z_j)."""
+
+    numbers: Indices
+    rows: Array
+    points: Array
+    coefficients: Array
+
+
+class Predictor(ABC):
+    """Gaussian processes given data, at new points: one, or several that share their covariance.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The prior covariance function.
+    """
+
+    kernel: Kernel
+
+    @abstractmethod
+    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return mean, of several processes in columns, and variance of the latent values."""
+
+    @abstractmethod
+    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
+        """Return the mean alone."""
+
+    @abstractmethod
+    def log_proba_of(self, mean: Array, variance: Array) -> Array:
+        """Return the logarithms of the class probabilities, shape (n, n_classes), from the moments of latent values."""
+
+    def log_proba(self, X: Array) -> Array:
+        """Return the logarithms of the class probabilities at the rows of X."""
+        return self.log_proba_of(*self.latent_mean_and_variance(X))
+
+    @abstractmethod
+    def scores_of(self, mean: Array) -> Array:
+        """Return numbers, shape (n, n_classes), of which the largest is that of the most probable class."""
+
+    @abstractmethod
+    def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Return moments in the unit in which the log-odds have slope 1 where they are 0: the same for all models.
+
+        For two classes those of the second, for more those of all.
+        """
+
+    @property
+    @abstractmethod
+    def n_functions(self) -> int:
+        """The number of latent functions; of two classes with one each, one is minus the other."""
+
+    @abstractmethod
+    def pieces(self, step: int = 1) -> Iterator[Piece]:
+        """Yield the rows that the predictor speaks for, or every so many of them, some at a time."""
+
+    def squared_slopes(self, weights: Array, step: int = 1) -> Array:
+        """Return the mean over these rows, weighted, of the squared derivative of the latent mean in each input.
+
+        Those of several latent means are added; ``step`` takes every so many rows only.
+        """
+        total: Array | float = 0.0
+        size = 0.0
+        for piece in self.pieces(step):
+            own = weights[piece.numbers]
+            size += float(own.sum())
+            for column in piece.coefficients.reshape(len(piece.points), -1).T[: self.n_functions]:
+                total = total + own @ self.kernel.slopes(piece.rows, piece.points, column) ** 2
+        return np.asarray(total / size)
+
+    def term_shares(self, weights: Array) -> dict[str, float]:
+        """Return the share of each shape of functions in the latent mean, by its variance over these rows, weighted.
+
+        The latent mean is a sum of parts f_s, one for each shape s, to which all of the kernel's terms of that shape
+        contribute; the constant has no variance. The share of a shape is var f_s / Σ_r var f_r, its structural part in
+        the variance of the sum (Li et al. 2010, J. Phys. Chem. A 114, 6022), normalised. Unlike cov(f_s, f)/var f it is
+        never negative; the two are the same if the parts are uncorrelated. Variances of several latent means are added.
+        """
+        centre = weights / weights.sum()
+        parts: dict[str, Array] = {}
+        for term in self.kernel.terms:
+            if term.shape != "constant":
+                parts[term.shape] = parts.get(term.shape, 0.0) + self._latent_of(term, len(weights))
+        variances = {shape: float((centre @ (part - centre @ part) ** 2).sum()) for shape, part in parts.items()}
+        total = sum(variances.values())
+        return {shape: v / total if total > 0.0 else 1.0 / len(parts) for shape, v in variances.items()}
+
+    def _latent_of(self, term: Kernel, n: int) -> Array:
+        """Return the part of a term in the latent means at these n rows, in columns."""
+        parts = []
+        places = np.empty(n, dtype=np.intp)
+        done = 0
+        for piece in self.pieces():
+            places[piece.numbers] = np.arange(done, done + len(piece.rows))
+            done += len(piece.rows)
+            b = piece.coefficients.reshape(len(piece.points), -1)[:, : self.n_functions]
+            parts.append(term.cross(piece.rows, piece.points) @ b)
+        return np.concatenate(parts)[places]
+
+
+class LabelPredictor(Predictor):
+    """One process, and the likelihood of a label."""
+
+    likelihood: WeightedLikelihood
+
+    def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
+        """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
+        return self.log_label_probability_of(*self.latent_mean_and_variance(X_new))
+
+    def log_label_probability_of(self, mean: Array, variance: Array) -> Array:
+        """Return the same from the moments of the latent value."""
+        one = self.likelihood.unweighted(len(mean))
+        columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
+        return np.column_stack(columns) + self.likelihood.log_kappa
+
+    def log_proba_of(self, mean: Array, variance: Array) -> Array:
+        """Return ln Q normalised over the two labels, in columns."""
+        return log_softmax(self.log_label_probability_of(mean, variance), axis=1)
+
+    def scores_of(self, mean: Array) -> Array:
+        return np.column_stack([-mean, mean])
+
+    @property
+    def n_functions(self) -> int:
+        return 1
+
+    def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """By 2C, from eq. (lh) with both slacks between the margins."""
+        unit = 2.0 * self.likelihood.C
+        return unit * mean, unit**2 * variance
+
+
 @dataclass(frozen=True, eq=False)
-class LatentPredictor:
+class LatentPredictor(Predictor):
     """Gaussian processes given data, as far as predictions need them: one, or several that share their covariance.
 
     Attributes
@@ -62,11 +196,17 @@ class LatentPredictor:
 
     def moments_of(self, X: Array, k: Array) -> tuple[Array, Array]:
         """Return mean and variance at the rows of X from their covariances with the points."""
-        prior = self.kernel.diagonal(X)
         image = k @ self.gain
         square = self.gain.shape[1] == len(self.points)
         explained = np.einsum("ij,ij->i", image, k if square else image)
-        return k @ self.coefficients, np.maximum(prior - explained, _LEAST_SHARE * prior)
+        return k @ self.coefficients, at_least_rounding(self.kernel.diagonal(X) - explained, self.kernel, X)
+
+    def pieces(self, step: int = 1) -> Iterator[Piece]:
+        numbers = np.arange(0, len(self.points), step)
+        done = 0
+        for rows in self._in_blocks(self.points[numbers]):
+            yield Piece(numbers[done : done + len(rows)], rows, self.points, self.coefficients)
+            done += len(rows)
 
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
@@ -74,117 +214,73 @@ class LatentPredictor:
             safe_point()
             yield X[start : start + step]
 
-    def log_proba_of(self, mean: Array, variance: Array) -> Array:
-        """Return the logarithms of the class probabilities, shape (n, n_classes), from the moments of latent values."""
-        raise NotImplementedError
 
-    def log_proba(self, X: Array) -> Array:
-        """Return the logarithms of the class probabilities at the rows of X."""
-        return self.log_proba_of(*self.latent_mean_and_variance(X))
+@dataclass(frozen=True, eq=False)
+class LocalPredictor(Predictor):
+    """The same where covariances are exact within blocks only: a new row is predicted with the block it falls into.
 
-    def scores_of(self, mean: Array) -> Array:
-        """Return numbers, shape (n, n_classes), of which the largest is that of the most probable class."""
-        raise NotImplementedError
+    Attributes
+    ----------
+    gaussian : LocalGaussian
+        The processes at the rows of the table.
+    dual : array of shape (n,) or (n, K)
+        b = ν - τμ, which a row's own block is weighted by.
+    weights : array of shape (m,) or (m, K)
+        The mean of u, which features are weighted by.
+    """
+
+    gaussian: LocalGaussian
+    dual: Array
+    weights: Array
+
+    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
+        X = check_inputs(X_new, "X_new")
+        return self.latent_mean(X), at_least_rounding(self.gaussian.variances_at(X), self.kernel, X)
+
+    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
+        return self.gaussian.prior.means_at(check_inputs(X_new, "X_new"), self.dual, self.weights)
 
     @property
-    def log_odds_unit(self) -> float:
-        """The slope of the log-odds in the latent value where both are 0: latent values of all models in one unit."""
-        raise NotImplementedError
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        return self.gaussian.prior.kernel
 
-    @property
-    def n_functions(self) -> int:
-        """The number of latent functions; of two classes with one each, one is minus the other."""
-        n = self.coefficients.size // len(self.points)
-        return 1 if n == 2 else n
-
-    def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """Return moments of the latent values in that unit: for two classes those of the second, or of all of more."""
-        unit = self.log_odds_unit
-        return unit * mean, unit**2 * variance
-
-    def squared_slopes(self, weights: Array, step: int = 1) -> Array:
-        """Return the mean over the points, weighted, of the squared derivative of the latent mean in each input.
-
-        Those of several latent means are added; ``step`` takes every so many points only.
-        """
-        Z, b = self.points, self.coefficients.reshape(len(self.points), -1)[:, : self.n_functions]
-        total = np.zeros(Z.shape[1])
-        weights = weights[::step]
-        done = 0
-        for rows in self._in_blocks(Z[::step]):
-            own = weights[done : done + len(rows)]
-            for column in b.T:
-                total += own @ self.kernel.slopes(rows, Z, column) ** 2
-            done += len(rows)
-        return total / weights.sum()
-
-    def term_shares(self, weights: Array) -> dict[str, float]:
-        """Return the share of each shape of functions in the latent mean, by its variance over the points, weighted.
-
-        The latent mean is a sum of parts f_s, one for each shape s, to which all of the kernel's terms of that shape
-        contribute; the constant has no variance. The share of a shape is var f_s / Σ_r var f_r, its structural part in
-        the variance of the sum (Li et al. 2010, J. Phys. Chem. A 114, 6022), normalised. Unlike cov(f_s, f)/var f it is
-        never negative; the two are the same if the parts are uncorrelated. Variances of several latent means are added.
-        """
-        centre = weights / weights.sum()
-        parts: dict[str, Array] = {}
-        for term in self.kernel.terms:
-            if term.shape != "constant":
-                parts[term.shape] = parts.get(term.shape, 0.0) + self._latent_of(term)
-        variances = {shape: float((centre @ (part - centre @ part) ** 2).sum()) for shape, part in parts.items()}
-        total = sum(variances.values())
-        return {shape: v / total if total > 0.0 else 1.0 / len(parts) for shape, v in variances.items()}
-
-    def _latent_of(self, term: Kernel) -> Array:
-        """Return the part of a term in the latent means at the points, columns, a block at a time."""
-        b = self.coefficients.reshape(len(self.points), -1)[:, : self.n_functions]
-        return np.concatenate([term.cross(rows, self.points) @ b for rows in self._in_blocks(self.points)])
+    def pieces(self, step: int = 1) -> Iterator[Piece]:
+        """Yield the rows of the table, block by block."""
+        for numbers, rows, *expansion in self.gaussian.prior.expansions(self.dual, self.weights):
+            yield Piece(numbers[::step], rows[::step], *expansion)
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianPredictor(LatentPredictor):
+class GaussianPredictor(LatentPredictor, LabelPredictor):
     """A Gaussian process given data, and the likelihood of a label."""
 
     likelihood: WeightedLikelihood
 
-    def log_label_probability(self, X_new: npt.ArrayLike) -> Array:
-        """Return ln Q(y|x, D), columns y = -1, +1: the latent value is normal, so that its average is a ln Z."""
-        return self.log_label_probability_of(*self.latent_mean_and_variance(X_new))
 
-    def log_label_probability_of(self, mean: Array, variance: Array) -> Array:
-        """Return the same from the moments of the latent value."""
-        one = self.likelihood.unweighted(len(mean))
-        columns = [one.tilted(mean, variance, np.full(len(mean), y)).value for y in (-1.0, 1.0)]
-        return np.column_stack(columns) + self.likelihood.log_kappa
+@dataclass(frozen=True, eq=False)
+class LocalGaussianPredictor(LocalPredictor, LabelPredictor):
+    """The same with blocks."""
 
-    def log_proba_of(self, mean: Array, variance: Array) -> Array:
-        """Return ln Q normalised over the two labels, in columns."""
-        return log_softmax(self.log_label_probability_of(mean, variance), axis=1)
+    likelihood: WeightedLikelihood
 
-    def scores_of(self, mean: Array) -> Array:
-        return np.column_stack([-mean, mean])
 
-    @property
-    def log_odds_unit(self) -> float:
-        """2C, from eq. (lh) with both slacks between the margins; 1 for likelihoods without a slack penalty."""
-        return 2.0 * self.likelihood.C
+def at_least_rounding(variance: Array, kernel: Kernel, X: Array) -> Array:
+    """Return variances at the rows of X, none below what rounding leaves of the prior's."""
+    return np.maximum(variance, _LEAST_SHARE * kernel.diagonal(X))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GaussianPosterior(Posterior):
-    """The posterior as the Gaussian process whose moments at the points X are those of ``gaussian``.
+    """The posterior as a Gaussian process.
 
     Attributes
     ----------
-    X : array of shape (m, d)
-        Points of the sites: the training inputs, the distinct ones among them, or the inducing inputs.
     gaussian : SiteGaussian
-        The approximation at these points.
+        The approximation at the training inputs, or at the distinct ones among them.
     likelihood : WeightedLikelihood
         The likelihood of a label, with its κ(C).
     """
 
-    X: Array
     gaussian: SiteGaussian
     likelihood: WeightedLikelihood
 
@@ -205,15 +301,18 @@ class GaussianPosterior(Posterior):
             hyperparameters=hyperparameters,
             latent_mean=mean,
             latent_variance=variance,
-            X=problem.X if problem.inducing is None else problem.inducing,
             gaussian=gaussian,
             likelihood=likelihood,
         )
 
     @cached_property
-    def predictor(self) -> GaussianPredictor:
+    def predictor(self) -> GaussianPredictor | LocalGaussianPredictor:
         """What predictions need."""
-        return GaussianPredictor(self.X, *self.gaussian.predictor(), self.hyperparameters.kernel, self.likelihood)
+        gaussian, kernel = self.gaussian, self.hyperparameters.kernel
+        if isinstance(gaussian, LocalGaussian):
+            return LocalGaussianPredictor(gaussian, *gaussian.coefficients(gaussian.nu), self.likelihood)
+        assert isinstance(gaussian, ExpandingGaussian)
+        return GaussianPredictor(gaussian.points, *gaussian.predictor(), kernel, self.likelihood)
 
     @property
     def sites(self) -> Sites:

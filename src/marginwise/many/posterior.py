@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import SiteCovariance, SiteGaussian
+from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteCovariance, SiteGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
-from marginwise.inference.prediction import LatentPredictor
+from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.many.link import SoftmaxLink, fit_link
 from marginwise.many.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.model import Model
@@ -112,17 +112,19 @@ class ClassPosterior:
         return fit_link(*self.left_out, problem.labels, problem.weights, start).link
 
     @property
-    def predictor(self) -> ClassPredictor:
+    def predictor(self) -> ClassPredictor | LocalClassPredictor:
         """What predictions need."""
-        points = self.problem.X if self.problem.inducing is None else self.problem.inducing
-        coefficients = self.scale * self.gaussian.coefficients(self.nu)
-        gain = self.scale * self.gaussian.predictor()[1]
-        return ClassPredictor(points, coefficients, gain, self.model.kernel, self.offset, self.scale * self.unit)
+        gaussian, kernel = self.gaussian, self.model.kernel
+        if isinstance(gaussian, LocalGaussian):
+            return LocalClassPredictor(gaussian, *gaussian.coefficients(self.nu), self.offset, self.unit)
+        assert isinstance(gaussian, ExpandingGaussian)
+        coefficients = self.scale * gaussian.coefficients(self.nu)
+        gain = self.scale * gaussian.predictor()[1]
+        return ClassPredictor(gaussian.points, coefficients, gain, kernel, self.offset, self.scale * self.unit)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassPredictor(LatentPredictor):
-    """Latent functions of all classes at new points: coefficients (m, K), and one gain for the variance of all.
+class ClassScores(Predictor):
+    """Latent functions of all classes, with one variance for all, at new points.
 
     Attributes
     ----------
@@ -151,22 +153,45 @@ class ClassPredictor(LatentPredictor):
         return self.link.log_proba(mean + self.offset, self.unit * variance)
 
     @property
-    def log_odds_unit(self) -> float:
-        """β of the link; with two classes the latent values are opposite, and their difference counts twice."""
-        assert self.link is not None
-        return (2.0 if len(self.offset) == 2 else 1.0) * self.link.steepness
+    def n_functions(self) -> int:
+        return 1 if len(self.offset) == 2 else len(self.offset)
 
     def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        unit = self.log_odds_unit
-        latent, spread = unit * self.scores_of(mean), unit**2 * self.unit * variance
-        if len(self.offset) == 2:
-            return 0.5 * (latent[:, 1] - latent[:, 0]), spread
+        """By β of the link; the latent values of two classes are opposite, and their difference counts twice."""
+        assert self.link is not None
+        latent, spread = self.link.steepness * self.scores_of(mean), self.link.steepness**2 * self.unit * variance
+        if self.n_functions == 1:
+            return latent[:, 1] - latent[:, 0], 4.0 * spread
         return latent, np.repeat(spread[:, None], latent.shape[1], axis=1)
+
+    def _moments(self, mean: Array, variance: Array) -> Moments:
+        return Moments(mean + self.offset, self.unit * variance)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPredictor(LatentPredictor, ClassScores):
+    """The same as sums over points: coefficients (m, K), and one gain for the variance of all."""
+
+    offset: Array
+    unit: float
+    link: SoftmaxLink | None = None
 
     def moments(self, X: Array, cross: Array | None = None) -> Moments:
         """Return what a link takes; ``cross`` are the covariances of the rows with the points, if they are at hand."""
-        mean, variance = self.latent_mean_and_variance(X) if cross is None else self.moments_of(X, cross)
-        return Moments(mean + self.offset, self.unit * variance)
+        return self._moments(*(self.latent_mean_and_variance(X) if cross is None else self.moments_of(X, cross)))
+
+
+@dataclass(frozen=True, eq=False)
+class LocalClassPredictor(LocalPredictor, ClassScores):
+    """The same with blocks."""
+
+    offset: Array
+    unit: float
+    link: SoftmaxLink | None = None
+
+    def moments(self, X: Array) -> Moments:
+        """Return what a link takes."""
+        return self._moments(*self.latent_mean_and_variance(X))
 
 
 def least_squares(problem: Problem, model: Model) -> ClassPosterior:

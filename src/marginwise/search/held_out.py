@@ -70,11 +70,8 @@ class HeldOut:
             }
         covariance = svm_covariance(self.problem, hyperparameters)
         solution = solve_problem(self.problem, hyperparameters, as_slack(self.likelihood), covariance=covariance)
-        points, coefficients = covariance.expansion(self.problem.y * solution.alpha)
-        return {
-            name: _error(held, hyperparameters.kernel.cross(held.X, points) @ coefficients)
-            for name, held in self.sets.items()
-        }
+        signed = self.problem.y * solution.alpha
+        return {name: _error(held, covariance.function_at(held.X, signed)) for name, held in self.sets.items()}
 
     def ended(self, trace: Trace) -> Status | None:
         """Return that the search is to end, if the validation error has not fallen for long enough."""

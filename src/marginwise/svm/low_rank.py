@@ -70,8 +70,8 @@ class _WithResidual(RowCovariance):
         block[np.diag_indices_from(block)] += self.residual[rows]
         return block
 
-    def expansion(self, coefficients: Array) -> tuple[Array, Array]:
-        return self.gram.expansion(coefficients)
+    def function_at(self, X_new: Array, coefficients: Array) -> Array:
+        return self.gram.function_at(X_new, coefficients)
 
     def combine(self, rows: Indices, coefficients: Array) -> tuple[Array, Array]:
         """The second is a bound: |v_iᵀv_j| ≤ |v_i||v_j|."""

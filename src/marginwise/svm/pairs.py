@@ -9,7 +9,7 @@ from scipy.special import expit, log_expit
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import DenseCovariance
+from marginwise.covariance import DenseCovariance, LowRankCovariance
 from marginwise.draw import input_numbers
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack
@@ -128,7 +128,7 @@ def train_pairs(
         solutions.append(solution)
         signed = problem.y * solution.alpha
         table[np.where(is_second, i, j - 1), rows] = signed
-        if inducing is not None:
+        if isinstance(own, LowRankCovariance):
             by_inducing.append(own.expansion(signed)[1])
     support = np.concatenate([rows[table[:, rows].any(axis=0)] for rows in by_class])
     if inducing is not None:

@@ -131,10 +131,10 @@ class Moves:
     def one_at_a_time(self, point: SitePoint, part: float) -> SitePoint | None:
         """Return the point after this part of an update of each site in turn.
 
-        Where the covariance is of low rank, all move at once, each by a third of that part.
+        Where there is no covariance in memory that could follow, all move at once, each by a third of that part.
         """
         gaussian = point.gaussian
-        if self.likelihood.blur is not None:
+        if not self.covariance.is_dense:
             short = part / 3.0
             tau = gaussian.tau + short * (point.matched.tau - gaussian.tau)
             return self.point(tau, gaussian.nu + short * (point.matched.nu - gaussian.nu))

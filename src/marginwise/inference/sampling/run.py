@@ -78,7 +78,7 @@ def sample_posterior(
     if n_chains < 8 or n_chains % 8:
         raise InvalidInputError("n_chains", n_chains, "a positive multiple of 8")
     rng = np.random.default_rng(seed)
-    covariance = covariance or problem.covariance(hyperparameters)
+    covariance = covariance or problem.undivided_covariance(hyperparameters)
     likelihood = slack.weighted(hyperparameters.C, problem.weights).blurred(covariance.residual)
     near = start if start is None or isinstance(start, Sites) else start.sites
     sites = run_ep(covariance, problem.y, likelihood, start=near).sites

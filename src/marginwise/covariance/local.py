@@ -1,0 +1,246 @@
+"""The Gram matrix as K ≈ VVᵀ + blockdiag(K - VVᵀ): exact within blocks of neighbouring rows, of low rank between them.
+
+The features V = K_nm L⁻ᵀ of few inducing inputs carry what is far, and what they leave open is kept within each block,
+where most of it is (the partially independent conditional, PIC: Snelson & Ghahramani 2007). A new row is predicted
+with the block that it falls into. O(n(m² + B²)) time and O(n(m + B)) memory for n rows, m inducing inputs and blocks of
+B rows; with one block the matrix is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from marginwise._arrays import Array, Indices
+from marginwise._runtime.interrupts import safe_point
+from marginwise.covariance.base import RowCovariance, SiteCovariance
+from marginwise.covariance.blocks import MemoryBlocks
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.features import Features
+from marginwise.covariance.local_gaussian import LocalGaussian, local_gaussian
+from marginwise.covariance.partition import Partition
+from marginwise.covariance.rows import add_rows_and_sizes
+from marginwise.kernels import Kernel
+
+#: Smallest variance that features leave open, in units of K(x, x): below, it is rounding, and may be negative.
+_LEAST_OPEN = 1e-10
+
+#: New rows of a block at a time, and rows of the matrix that are in memory at a time.
+_AT_ONCE = 2048
+
+
+class Block(NamedTuple):
+    """Neighbouring rows, their features, and the covariance of what these leave open there."""
+
+    X: Array
+    V: Array
+    open: DenseCovariance
+
+
+class Located(NamedTuple):
+    """New rows that fall into one block: their numbers, the block's, if it has rows, and their covariances.
+
+    ``V`` are the features of the new rows, ``open`` the covariances of what these leave open with the block's rows.
+    """
+
+    rows: Indices
+    block: int | None
+    V: Array
+    open: Array
+
+
+class LocalCovariance(RowCovariance, SiteCovariance):
+    """VVᵀ + blockdiag(K - VVᵀ) for the rows of a table, as a function of the hyperparameters.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    partition : Partition
+        The blocks. They are held fixed when derivatives are taken, and so are the inducing inputs.
+    features : Features
+        What the inducing inputs know of a row.
+    blocks : MemoryBlocks
+        The rows block by block, as :class:`Block`.
+    order : array of shape (n,)
+        The rows in this order, that of the blocks.
+    """
+
+    is_dense = False
+    near = 0.0
+    relaxed = 0.05
+    accuracy = 1e-6
+
+    def __init__(self, kernel: Kernel, X: Array, inducing: Array, partition: Partition) -> None:
+        self.kernel, self.partition, self.features = kernel, partition, Features(kernel, inducing)
+        self.rank = len(inducing)
+        numbers = partition.assign(X)
+        self.order = np.argsort(numbers, kind="stable")
+        self._places = np.argsort(self.order)
+        present, sizes = np.unique(numbers, return_counts=True)
+        self._present: dict[int, int] = {int(number): k for k, number in enumerate(present)}
+        self._ends = np.cumsum(sizes)
+        parts = np.split(X[self.order], self._ends[:-1])
+        rows = MemoryBlocks(parts, tuple(sizes.tolist()), X.shape[1])
+        self.blocks = rows.keep(_with_residual, 8 * (self.rank + int(sizes.max())), self.features)
+        self.diagonal = kernel.diagonal(X)
+
+    @property
+    def residual(self) -> None:
+        return None
+
+    def to_blocks(self, x: Array) -> Array:
+        """Return a column, or columns, in the order of the blocks."""
+        return x[self.order]
+
+    def from_blocks(self, x: Array) -> Array:
+        """Return what is in the order of the blocks in that of the rows."""
+        return x[self._places]
+
+    def times(self, x: Array) -> Array:
+        columns = [self.to_blocks(x)]
+        known = self.blocks.total(_project, columns=columns)
+        return self.from_blocks(self.blocks.rows(_times, known, columns=columns))
+
+    def block(self, rows: Indices) -> Array:
+        V, owners, own = self._gathered(rows)
+        matrix = V @ V.T
+        for k in np.unique(owners):
+            mine = np.flatnonzero(owners == k)
+            gram = self.blocks.blocks[k].open.gram
+            matrix[np.ix_(mine, mine)] += gram[np.ix_(own[mine], own[mine])]
+        return matrix
+
+    def combine(self, rows: Indices, coefficients: Array) -> tuple[Array, Array]:
+        total, size = np.zeros((2, self.n))
+        starts = self._ends - self.blocks.sizes
+        for begin in range(0, len(rows), _AT_ONCE):
+            safe_point()
+            part = slice(begin, begin + _AT_ONCE)
+            V, owners, own = self._gathered(rows[part])
+            for k, (start, end) in enumerate(zip(starts, self._ends, strict=True)):
+                block = self.blocks.blocks[k]
+                made = V @ block.V.T
+                mine = np.flatnonzero(owners == k)
+                made[mine] += block.open.gram[own[mine]]
+                add_rows_and_sizes(made, np.arange(len(made)), coefficients[part], total[start:end], size[start:end])
+        return self.from_blocks(total), self.from_blocks(size)
+
+    def _gathered(self, rows: Indices) -> tuple[Array, Indices, Indices]:
+        """Return the features of some rows, the blocks that they are in, and their places there."""
+        places = self._places[rows]
+        owners = np.searchsorted(self._ends, places, side="right")
+        own = places - (self._ends - self.blocks.sizes)[owners]
+        V = np.empty((len(rows), self.rank))
+        for k in np.unique(owners):
+            mine = owners == k
+            V[mine] = self.blocks.blocks[k].V[own[mine]]
+        return V, owners, own
+
+    def function_at(self, X_new: Array, coefficients: Array) -> Array:
+        return self.means_at(X_new, coefficients, self.blocks.total(_project, columns=[self.to_blocks(coefficients)]))
+
+    def means_at(self, X_new: Array, dual: Array, weights: Array) -> Array:
+        """Return vᵀu + rᵀb at new rows: u the ``weights`` of the features, b the ``dual`` of the block's own rows."""
+        means = np.empty((len(X_new), *dual.shape[1:]))
+        parts = np.split(self.to_blocks(dual), self._ends[:-1])
+        for found in self.located(X_new):
+            means[found.rows] = found.V @ weights
+            if found.block is not None:
+                means[found.rows] += found.open @ parts[found.block]
+        return means
+
+    def expansions(self, dual: Array, weights: Array) -> Iterator[tuple[Indices, Array, Array, Array]]:
+        """Yield the numbers and rows of each block, points and c: the means there, vᵀu + rᵀb, are Σ_j c_jK(x, z_j).
+
+        The points are the inducing inputs and the block's rows, c = L⁻ᵀ(u - V_bᵀb) and b.
+        """
+        starts = self._ends - self.blocks.sizes
+        for block, start, end in zip(self.blocks.blocks, starts, self._ends, strict=True):
+            safe_point()
+            numbers = self.order[start:end]
+            own = dual[numbers]
+            c = np.concatenate([self.features.dual(weights - block.V.T @ own), own])
+            yield numbers, block.X, np.concatenate([self.features.inducing, block.X]), c
+
+    def located(self, X_new: Array) -> Iterator[Located]:
+        """Yield new rows by the blocks that they fall into, not too many at a time."""
+        numbers = self.partition.assign(X_new)
+        for number in np.unique(numbers):
+            every = np.flatnonzero(numbers == number)
+            k = self._present.get(int(number))
+            for start in range(0, len(every), _AT_ONCE):
+                safe_point()
+                rows = every[start : start + _AT_ONCE]
+                V = self.features.at(X_new[rows])
+                if k is None:
+                    yield Located(rows, None, V, np.empty((len(rows), 0)))
+                else:
+                    block = self.blocks.blocks[k]
+                    yield Located(rows, k, V, self.kernel.cross(X_new[rows], block.X) - V @ block.V.T)
+
+    def gaussian(self, tau: Array, nu: Array) -> LocalGaussian | None:
+        return local_gaussian(self, tau, nu)
+
+    def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
+        """b = Pν - PTV C⁻¹ VᵀPν with P = (I + TR)⁻¹, R = blockdiag(K - VVᵀ), and C = I + VᵀPTV."""
+        solvers = self.blocks.map(_solver, columns=[self.to_blocks(tau)])
+        solved = MemoryBlocks(solvers, self.blocks.sizes, self.rank)
+        C = np.eye(self.rank) + solved.total(_capacitance)
+        factor, failed = lapack.dpotrf(np.asfortranarray(C), lower=1, clean=0, overwrite_a=1)
+
+        def dual(nu: Array) -> Array:
+            if failed:
+                return np.full_like(nu, np.nan)
+            own = solved.rows(_solve, columns=[self.to_blocks(nu)])
+            u = lapack.dpotrs(factor, self.blocks.total(_project, columns=[own]), lower=1)[0]
+            return self.from_blocks(own - solved.rows(_pulled, u.reshape(self.rank, *nu.shape[1:])))
+
+        return dual
+
+
+class _Solver(NamedTuple):
+    """P of a block, as a function, its PTV, and VᵀPTV."""
+
+    solve: Callable[[Array], Array]
+    N: Array
+    C: Array
+
+
+def _with_residual(X: Array, features: Features) -> Block:
+    """Return a block of rows: what features leave open is exact, but for a diagonal that is positive."""
+    V = features.at(X)
+    gram = features.kernel.gram(X)
+    least = _LEAST_OPEN * gram.diagonal()
+    gram -= V @ V.T
+    diagonal = np.maximum(gram.diagonal(), least)
+    np.fill_diagonal(gram, diagonal)
+    return Block(X, V, DenseCovariance(gram, features.kernel, X, diagonal))
+
+
+def _project(block: Block, x: Array) -> Array:
+    return block.V.T @ x
+
+
+def _times(block: Block, known: Array, x: Array) -> Array:
+    return block.V @ known + block.open.gram @ x
+
+
+def _solver(block: Block, tau: Array) -> _Solver:
+    solve = block.open.dual_solver(tau)
+    N = solve(tau[:, None] * block.V)
+    return _Solver(solve, N, block.V.T @ N)
+
+
+def _capacitance(solver: _Solver) -> Array:
+    return solver.C
+
+
+def _solve(solver: _Solver, x: Array) -> Array:
+    return solver.solve(x)
+
+
+def _pulled(solver: _Solver, u: Array) -> Array:
+    return solver.N @ u

@@ -1,0 +1,257 @@
+"""The Gaussian of sites over a prior that is of low rank between blocks of rows and exact within them.
+
+With K = VVᵀ + R, R = blockdiag(K - VVᵀ), a latent value is v·u + r, u ~ N(0, I), r ~ N(0, R). Given u the sites leave
+each block a Gaussian of its own, with covariance Σ_R = (R⁻¹ + T)⁻¹ and M = (I + RT)⁻¹V for the influence of u; and u is
+normal with precision C = I + VᵀTM and mean C⁻¹Mᵀν. So
+
+    Σ = Σ_R + JJᵀ,   J = MΓᵀ,   C⁻¹ = ΓᵀΓ,   Γ lower triangular,   ln|I + KT| = Σ_b ln|I + R_bT_b| + ln|C|,
+
+and with P = (I + TK)⁻¹ = I - TΣ also PᵀV = MC⁻¹ = JΓ, from which the derivatives follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from marginwise._arrays import Array
+from marginwise.covariance.blocks import BlockFunction, MemoryBlocks
+from marginwise.covariance.correlations import Correlations, ImplicitCorrelations
+from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
+from marginwise.covariance.dense import DenseGaussian
+from marginwise.covariance.gaussian import SiteGaussian, marginals
+from marginwise.covariance.triangles import symmetric, weighted_gram
+
+if TYPE_CHECKING:
+    from marginwise.covariance.features import Features
+    from marginwise.covariance.local import Block, LocalCovariance
+
+
+class Part(NamedTuple):
+    """A block given the sites: the Gaussian of what features leave open, Σ_R, and J."""
+
+    block: Block
+    open: DenseGaussian
+    J: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LocalGaussian(SiteGaussian):
+    """The Gaussian of the latent values.
+
+    Attributes
+    ----------
+    prior : LocalCovariance
+    parts : MemoryBlocks
+        The blocks, as :class:`Part`.
+    root : array of shape (m, m)
+        Γ.
+    """
+
+    prior: LocalCovariance
+    parts: MemoryBlocks
+    root: Array
+
+    def times_covariance(self, x: Array) -> Array:
+        columns = [self.prior.to_blocks(x)]
+        return self.prior.from_blocks(
+            self.parts.rows(_times, self.parts.total(_project, columns=columns), columns=columns)
+        )
+
+    def times_squared(self, x: Array) -> Array:
+        """Σ∘Σ is Σ_R∘(Σ_R + 2JJᵀ) within the blocks and (JJᵀ)∘(JJᵀ), whose product is diag(J(JᵀXJ)Jᵀ), X = diag(x)."""
+        x = self.prior.to_blocks(x)
+        H = self._weighted(x)
+        within = self._squares.rows(_product, columns=[x])
+        return self.prior.from_blocks(within + self.parts.rows(_quadratic, H))
+
+    @cached_property
+    def _squares(self) -> MemoryBlocks:
+        return self.parts.keep(_squared, 0)
+
+    def _weighted(self, x: Array) -> Array:
+        """Return Jᵀdiag(x)J, x in the order of the blocks."""
+        return symmetric(self.parts.total(_weighted, columns=[x]))
+
+    def correlations(self, own: float) -> Correlations:
+        return ImplicitCorrelations(self.times_covariance, self.times_squared, np.sqrt(self.variance), own)
+
+    def full_covariance(self) -> Array:
+        return self.times_covariance(np.eye(len(self.tau)))
+
+    def coefficients(self, nu: Array) -> tuple[Array, Array]:
+        """Return b = ν - τμ, and the mean of u, for other ν, or for columns of them."""
+        mean = self.times_covariance(nu)
+        return nu - (self.tau * mean.T).T, self._weight_mean(self.prior.to_blocks(nu))
+
+    def _weight_mean(self, nu: Array) -> Array:
+        """Return C⁻¹Mᵀν = ΓᵀJᵀν, ν in the order of the blocks."""
+        return self.root.T @ self.parts.total(_project, columns=[nu])
+
+    def variances_at(self, X_new: Array) -> Array:
+        """Return K(x, x) - |v|² - rᵀ(R + T⁻¹)⁻¹r + |Γv - Jᵀ(τ∘r)|², r the open covariances with the block's rows.
+
+        That is the variance of r(x) given the block and u, and what the uncertainty of u adds.
+        """
+        variance = self.prior.kernel.diagonal(X_new)
+        for found in self.prior.located(X_new):
+            rest = found.V @ self.root.T
+            explained = np.einsum("ij,ij->i", found.V, found.V)
+            if found.block is not None:
+                part = self.parts.blocks[found.block]
+                explained += np.einsum("ij,ij->i", found.open @ part.open.precision_gain(), found.open)
+                rest -= (found.open * part.open.tau) @ part.J
+            variance[found.rows] += np.einsum("ij,ij->i", rest, rest) - explained
+        return variance
+
+    def contract_evidence(self, residual_bar: Array) -> Array:
+        """With G = ½(bbᵀ - W) the cotangent of K: 2GV = buᵀ - TJΓ."""
+        u = self._weight_mean(self.prior.to_blocks(self.nu))
+        return self._contracted(_evidence, self.root, u, columns=[self.dual_mean, self.free])
+
+    def contract_marginals(
+        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+    ) -> Array:
+        """With G = sym[pbᵀ] + PS̄Pᵀ, p = Pμ̄, S̄ = diag(σ̄²), q = Vᵀp = ΓᵀJᵀμ̄: 2GV = puᵀ + bqᵀ + 2PS̄JΓ.
+
+        Columns of u, b, μ̄ add up.
+        """
+        n, nu = len(self.tau), self.nu if nu is None else nu
+        nu, mean_bar = nu.reshape(n, -1), mean_bar.reshape(n, -1)
+        b, u = self.coefficients(nu)
+        p, q = self.coefficients(mean_bar)
+        H = self._weighted(self.prior.to_blocks(variance_bar))
+        return self._contracted(_marginals, self.root, H, u, q, columns=[p, b, variance_bar])
+
+    def _contracted(self, cotangents: BlockFunction, *shared: Array, columns: list[Array]) -> Array:
+        """Return the derivatives from the cotangents that a function says of each block."""
+        features = self.prior.features
+        by_rows, overlap = self.parts.total(
+            _contract, features, cotangents, shared, columns=[self.prior.to_blocks(column) for column in columns]
+        )
+        return by_rows + features.contract_inner(overlap)
+
+
+def local_gaussian(prior: LocalCovariance, tau: Array, nu: Array) -> LocalGaussian | None:
+    """Return the Gaussian of these sites, or None if its precision is not positive definite."""
+    if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
+        return None
+    columns = [prior.to_blocks(tau), prior.to_blocks(nu)]
+    given = prior.blocks.map(_given_weights, columns=columns)
+    if any(part is None for part in given):
+        return None
+    parts = MemoryBlocks(given, prior.blocks.sizes, prior.rank)
+    C = parts.total(_capacitance)
+    C[np.diag_indices_from(C)] += 1.0
+    factor, failed = lapack.dpotrf(np.asfortranarray(C), lower=1, clean=1, overwrite_a=1)
+    if failed:
+        return None
+    root, _ = lapack.dtrtri(factor, lower=1)
+    parts = parts.keep(_with_root, 0, root)
+    pull = parts.total(_project, columns=columns[1:])
+    mean, variance, free = (prior.from_blocks(part) for part in parts.rows(_moments, pull).T)
+    if not (variance.min() > 0.0 and free.min() > 0.0):
+        return None
+    log_det = 2.0 * float(np.log(factor.diagonal()).sum()) + sum(part.open.log_det for part in parts.blocks)
+    return LocalGaussian(
+        **marginals(tau, nu, mean, variance, free), log_det=log_det, prior=prior, parts=parts, root=root
+    )
+
+
+def _given_weights(block: Block, tau: Array, nu: Array) -> Part | None:
+    """Return the block's Gaussian given u, and M = (I - Σ_RT)V in the place of J; where 1 - τσ² cancels, β is exact."""
+    gaussian = block.open.gaussian(tau, nu)
+    if gaussian is None:
+        return None
+    sigma = gaussian.covariance
+    np.fill_diagonal(sigma, 0.0)
+    M = gaussian.free[:, None] * block.V
+    M -= blas.dsymm(1.0, sigma, (tau[:, None] * block.V).T, side=1, lower=1).T
+    np.fill_diagonal(sigma, gaussian.variance)
+    return Part(block, gaussian, M)
+
+
+def _capacitance(part: Part) -> Array:
+    """Return VᵀTM."""
+    return part.block.V.T @ (part.open.tau[:, None] * part.J)
+
+
+def _with_root(part: Part, root: Array) -> Part:
+    """Return the part with J = MΓᵀ in the place of M."""
+    return part._replace(J=blas.dtrmm(1.0, root, part.J.T, lower=1).T)
+
+
+def _moments(part: Part, pull: Array) -> Array:
+    """Return mean, variance, and 1 - τσ²."""
+    own, extra = part.open, np.einsum("ij,ij->i", part.J, part.J)
+    return np.column_stack([own.mean + part.J @ pull, own.variance + extra, own.free - own.tau * extra])
+
+
+def _project(part: Part, x: Array) -> Array:
+    return part.J.T @ x
+
+
+def _times(part: Part, projected: Array, x: Array) -> Array:
+    return part.open.times_covariance(x) + part.J @ projected
+
+
+def _squared(part: Part) -> Array:
+    sigma = part.open.full_covariance()
+    product = part.J @ part.J.T
+    product *= 2.0
+    product += sigma
+    product *= sigma
+    return product
+
+
+def _product(matrix: Array, x: Array) -> Array:
+    return matrix @ x
+
+
+def _weighted(part: Part, x: Array) -> Array:
+    return weighted_gram(part.J, x)
+
+
+def _quadratic(part: Part, M: Array) -> Array:
+    return np.einsum("ij,ij->i", part.J @ M, part.J)
+
+
+def _evidence(part: Part, root: Array, u: Array, b: Array, free: Array) -> tuple[Array, Array]:
+    """Return the cotangent G of K within the block, and 2GV, of all of G."""
+    tau, J = part.open.tau, part.J
+    sigma = blas.dsyrk(1.0, J.T, beta=1.0, c=part.open.covariance, trans=1, lower=1)
+    return evidence_cotangent(sigma, b, tau, free), np.outer(b, u) - (tau[:, None] * J) @ root
+
+
+def _marginals(
+    part: Part, root: Array, H: Array, u: Array, q: Array, p: Array, b: Array, variance_bar: Array
+) -> tuple[Array, Array]:
+    """Return the same; ΣS̄J = (Σ_R + J_bJ_bᵀ)S̄_bJ_b + J_b(H - H_b) in this block, H = JᵀS̄J, H_b its part in it."""
+    tau, J = part.open.tau[:, None], part.J
+    sigma = part.open.full_covariance()
+    sigma += J @ J.T
+    scaled = variance_bar[:, None] * J
+    outside = J @ (H - J.T @ scaled)
+    G = marginals_cotangent(sigma, part.open.tau, b, p, variance_bar)
+    G += (tau * outside) @ (tau * J).T
+    far = scaled - tau * (sigma @ scaled + outside)
+    return G, p @ u.T + b @ q.T + 2.0 * far @ root
+
+
+def _contract(
+    part: Part, features: Features, cotangents: BlockFunction, shared: tuple[Array, ...], *columns: Array
+) -> tuple[Array, Array]:
+    """Return the part of the derivatives that goes through this block and K_nm, and V̄ᵀV.
+
+    The cotangent of K_b is that of K within the block, and V has the rest: V̄ = 2(G - blockdiag G)V.
+    """
+    X, V, residual = part.block
+    G, V_bar = cotangents(part, *shared, *columns)
+    V_bar -= 2.0 * G @ V
+    by_rows, overlap = features.contract(X, V, V_bar)
+    gram = residual.gram + V @ V.T
+    return by_rows + features.kernel.contract(G, gram, X, X), overlap

@@ -12,7 +12,7 @@ from marginwise import TunedSVC
 from marginwise.cli.class_report import add_predictions, draw_confusion, draw_curves
 from marginwise.cli.figures import page_figure
 from marginwise.cli.held_out import HeldOutRows
-from marginwise.cli.summary import FitSummary, _separations
+from marginwise.cli.summary import FitSummary
 from marginwise.display import Page, figure_style
 
 pytestmark = [
@@ -114,12 +114,6 @@ def test_curves_of_many_classes_name_the_lowest(n_classes: int, curves: int, nam
     first = 1 if n_classes == 2 else int(np.argmin(areas))
     assert len(names) == named
     assert names[0] == f"kind {first}, {areas[first]:.3f}"
-
-
-def test_models_say_which_classes_they_separate() -> None:
-    assert _separations(["a", "b"], 1) == ["b against a"]
-    assert _separations(["a", "b", "c"], 1) == ["all 3"]
-    assert _separations(["a", "b", "c"], 3) == [f"{label} against the rest" for label in "abc"]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 30])

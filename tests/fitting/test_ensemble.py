@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 import zoo
 from fits import BLEND, fitted
 from marginwise.fitting.ensemble import Ensemble
-from marginwise.problem import ClassProblem
+from marginwise.problem import ClassProblem, as_problem
 
 TWO = zoo.blobs(120, 2)
 THREE = ClassProblem(TWO.X, (TWO.X[:, 0] > -0.5).astype(float) + (TWO.X[:, 0] > 0.8), np.ones(120), n_classes=3)
@@ -89,7 +89,7 @@ def test_what_stands_for_all_has_the_largest_weight_of_the_main_kernel(ensemble)
 
 
 def test_the_svm_is_trained_when_it_is_asked_for(ensemble):
-    labels = ensemble.svm.decision(ensemble.X)
+    labels = ensemble.svm_decision(ensemble.X)
     predicted = (labels[:, 0] > 0).astype(int) if ensemble.n_classes == 2 else labels.argmax(axis=1)
     assert (predicted == ensemble.log_proba(ensemble.X).argmax(axis=1)).mean() > 0.9
     main = ensemble.main
@@ -105,3 +105,19 @@ def test_relevances_and_shares_have_sum_one(ensemble):
     np.testing.assert_allclose(ensemble.relevances.sum(axis=1), 1.0)
     assert (ensemble.weights @ ensemble.relevances)[0] > 0.5
     assert sum(ensemble.term_shares.values()) == pytest.approx(1.0)
+
+
+def test_the_svm_of_screened_inputs_sees_these_alone():
+    """More columns than rows, of which one matters: the member that stands for all has few of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 80))
+    problem = as_problem(X, np.where(X[:, 7] > 0, 1.0, -1.0))
+    stack = fitted(problem, seed=0)
+    assert stack.main.selection is not None
+    assert len(stack.main.selection.inputs) < 80
+    new = rng.normal(size=(500, 80))
+    decision = stack.svm_decision(new)[:, 0]
+    assert ((decision > 0) == (new[:, 7] > 0)).mean() > 0.9
+    again = pickle.loads(pickle.dumps(stack))
+    np.testing.assert_allclose(again.svm_log_proba(new), stack.svm_log_proba(new), atol=1e-9)
+    np.testing.assert_allclose(again.log_proba(new), stack.log_proba(new), atol=1e-9)

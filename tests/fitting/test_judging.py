@@ -31,7 +31,7 @@ def heard(problem: Problem, *, labels=None, **options) -> Jury:
     declared = config.declared if labels is None else replace(config.declared, labels=tuple(labels))
     searcher = Searcher(problem, declared.criterion, config.settings)
     jury = Jury(searcher, Folds.assign(problem, 1), declared)
-    jury.hear(searcher.first(declared.kernels[0], config.settings), 1)
+    jury.hear(searcher.first(declared.start, config.settings), 1)
     return jury
 
 
@@ -71,7 +71,7 @@ class Scaleless(LeastSquaresLabels):
 
     name: ClassVar[str] = "scaleless"
 
-    def scale(self, problem, model, prior):
+    def scale(self, problem, model):
         return None
 
 
@@ -158,6 +158,7 @@ def test_the_papers_kernel_is_an_auxiliary_candidate(schedule):
     [simple] = [one for one in jury.judged if one.candidate.auxiliary]
     assert simple.candidate.spread == 0.0
     assert simple.scale == Scale()
+    assert simple.labels.name == "slack"
     assert simple.searched.fits[0].model.kernel.present == ("k0", "koff")
 
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 import zoo
-from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.fitting.labels import LeastSquaresLabels, Scale, SlackLabels, SoftmaxLabels
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.many import best_softmax_C
 from marginwise.model import Model
-from marginwise.priors import Prior
 from marginwise.problem import ClassProblem, as_problem
 
 TWO = zoo.blobs(40, 2)
@@ -98,52 +96,14 @@ def test_units_of_latent_values_are_those_of_log_odds(labels, problem):
 def test_scales():
     model = Model(2.0, Blend())
     assert Scale()(model) is model
-    scaled = Scale(3.0, 2.0)(model)
+    scaled = Scale(3.0)(model)
     assert scaled.C == 3.0
-    assert scaled.kernel == model.kernel.scaled(2.0)
-    assert Scale(3.0)(model).kernel == model.kernel
-    assert LeastSquaresLabels().scale(TWO, H, Prior()) == SlackLabels(SLACK).scale(TWO, H, Prior()) == Scale()
+    assert scaled.kernel == model.kernel
+    assert LeastSquaresLabels().scale(TWO, H) == SlackLabels(SLACK).scale(TWO, H) == Scale()
 
 
 @pytest.mark.parametrize("problem", [TWO, THREE], ids=["two", "three"])
 def test_the_scale_of_softmax_labels_is_the_best_C(problem, schedule):
-    assert SoftmaxLabels().scale(problem, H, Prior()) == Scale(best_softmax_C(problem, H))
+    assert SoftmaxLabels().scale(problem, H) == Scale(best_softmax_C(problem, H))
     schedule(softmax_classes=1)
-    assert SoftmaxLabels().scale(problem, H, Prior()) is None
-
-
-@pytest.mark.parametrize("problem", [TWO, WEIGHTED], ids=["two", "weighted"])
-def test_the_scale_of_slack_labels_is_a_maximum(problem, schedule):
-    """Of the mean leave-one-out log-probability with the prior's, on a grid around it."""
-    schedule(scale_evaluations=40, no_gain=1e-6)
-    prior, n = Prior(), problem.weights.sum()
-
-    def objective(scale: Scale) -> float:
-        scaled = scale(H)
-        value = EPLeaveOneOut(SLACK, tolerance=1e-10).evaluate(problem, scaled).value
-        return value + prior.log_density(scaled, 2)[0] / n
-
-    found = SlackLabels(SLACK, rescaled=True).scale(problem, H, prior)
-    best = objective(found)
-    grid = [
-        objective(Scale(found.C * np.exp(a), found.factor * np.exp(b)))
-        for a in (-0.3, 0.0, 0.3)
-        for b in (-0.3, 0.0, 0.3)
-        if a or b
-    ]
-    assert best > max(grid)
-    assert best > objective(Scale(1.0, 1.0))
-
-
-def test_the_scale_of_slack_labels_is_found_in_few_evaluations():
-    """As many as a fit takes: within what examples would show."""
-    prior = Prior()
-    found = SlackLabels(SLACK, rescaled=True).scale(TWO, H, prior)
-
-    def total(scale: Scale) -> float:
-        scaled = scale(H)
-        value = EPLeaveOneOut(SLACK, tolerance=1e-10).evaluate(TWO, scaled).value
-        return TWO.n * value + prior.log_density(scaled, 2)[0]
-
-    grid = max(total(Scale(c, s)) for c in np.geomspace(0.1, 10, 9) for s in np.geomspace(0.05, 50, 9))
-    assert total(found) > grid - 0.2
+    assert SoftmaxLabels().scale(problem, H) is None

@@ -12,6 +12,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
+from marginwise.errors import InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.labels import SlackLabels
@@ -252,10 +253,26 @@ class Ensemble:
             return self.machines
         weights = self.sample_weight if self.svm_weights is None else self.svm_weights
         X = self.main.inputs(self.X)
-        machines, solutions = train_pairs(X, self.codes, self.n_classes, weights, self.svm_model, self.slack)
+        machines, solutions = train_pairs(
+            X, self.codes, self.n_classes, weights, self.svm_model, self.slack, inducing=self._svm_inducing()
+        )
         for solution in solutions:
             solution.status.require()
         return machines
+
+    def _svm_inducing(self) -> Array | None:
+        """Return the inducing inputs of the SVM of two classes, which is trained on all rows or not at all."""
+        few = self.main.few_points
+        if few is None or self.n_classes > 2:
+            return None
+        if len(self.held_out) > len(self.X):
+            raise InvalidInputError(
+                "predictor",
+                "svm",
+                f'"posterior": this model keeps {len(self.X)} of its {len(self.held_out)} training rows, and the SVM '
+                'needs all of them; to predict by the SVM, fit with predictor="svm"',
+            )
+        return few.points
 
     def svm_log_proba(self, X: Array) -> Array:
         """Return logarithms of the class probabilities of the SVM."""

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from marginwise import TunedSVC
 from marginwise._runtime.threads import ONE_THREAD_ROWS, one_thread, threads_for, worker_threads
-from marginwise.estimators import _fitting
+from marginwise.fitting import fit
 
 
 def numbers(kind: str = "blas") -> set[int]:
@@ -65,15 +65,15 @@ def test_small_matrices_have_one_thread_and_blocks_of_rows_all(two_threads) -> N
 def test_a_fit_uses_one_thread(rank: int | None, two_threads, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more than the 1,000 rows from which it once used them all; an error in it gives them back."""
     seen = []
-    assembled = _fitting._assembled
+    trained = fit._trained
 
     def watched(*arguments: object) -> object:
         seen.append(numbers())
         if len(seen) == 2:
             raise ZeroDivisionError
-        return assembled(*arguments)  # type: ignore[arg-type]
+        return trained(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(_fitting, "_assembled", watched)
+    monkeypatch.setattr(fit, "_trained", watched)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1010, 2))
     model = TunedSVC(0, rank=rank, subset=100, max_evaluations=1, random_state=0)

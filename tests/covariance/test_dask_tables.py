@@ -115,7 +115,7 @@ def test_copies_are_one_example() -> None:
     """Wherever the copies are, the model and its expectation are those of the weighted table."""
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(200), np.where(TABLE.y[:200] > 0, 3, 1)))
     model = TunedSVC(0, rank=15, random_state=1)
-    here = model.fit(TABLE.X[:200], TABLE.y[:200], np.where(TABLE.y[:200] > 0, 3.0, 1.0))
+    here = model.fit(chunked(TABLE.X[:200]), TABLE.y[:200], np.where(TABLE.y[:200] > 0, 3.0, 1.0))
     expected = here.hyperparameters_.to_vector(), here.loo_log_loss_
     there = model.fit(chunked(TABLE.X[rows]), TABLE.y[rows])
     np.testing.assert_allclose(there.hyperparameters_.to_vector(), expected[0], atol=1e-5)

@@ -133,7 +133,7 @@ def test_the_svm_needs_rows_that_are_not_kept(low_rank: TunedSVC) -> None:
 @pytest.mark.filterwarnings("ignore:the search had not converged")
 def test_the_svm_is_trained_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows are kept: to ask for it later gives the same as to ask for it in the fit."""
-    few: dict[str, Any] = {"freedom": 0, "rank": 25, "random_state": 0, "max_evaluations": 3}
+    few: dict[str, Any] = {"freedom": 0, "criterion": "ep-loo", "rank": 25, "random_state": 0, "max_evaluations": 3}
     expected = TunedSVC(**few, predictor="svm").fit(TABLE.X, TABLE.y).decision_function(NEW.X)
     with monkeypatch.context() as patched:
         patched.setattr("marginwise.fitting.fit.solve_low_rank", None)  # can't be called

@@ -117,8 +117,8 @@ def test_several_local_optima_together_have_fewer_errors():
 @pytest.mark.parametrize("combine", ["mean", "vote"])
 def test_one_optimum_is_one_member(combine):
     problem = zoo.blobs(60, 3)
-    best = TunedSVC(0, restarts=3, random_state=0).fit(problem.X, problem.y)
-    together = TunedSVC(0, restarts=3, combine=combine, random_state=0).fit(problem.X, problem.y)
+    options = {"freedom": 0, "criterion": "ep-loo", "restarts": 3, "random_state": 0}
+    best, together = (TunedSVC(combine=way, **options).fit(problem.X, problem.y) for way in ("best", combine))
     assert len(together.ensemble_.members) == 1
     np.testing.assert_array_equal(together.predict(problem.X), best.predict(problem.X))
     np.testing.assert_array_equal(together.hyperparameters_.to_vector(), best.hyperparameters_.to_vector())
@@ -127,21 +127,21 @@ def test_one_optimum_is_one_member(combine):
 
 
 @pytest.mark.parametrize("combine", ["mean", "vote"])
-def test_a_ladder_shares_the_weight_of_its_main_rung(combine):
+def test_optima_share_the_weight_of_their_candidate(combine):
     X = np.random.default_rng(5).normal(size=(100, 4))
     y = np.where(np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] > 0, 1.0, -1.0)
     options = {"kernel": "rbf", "random_state": 1, "restarts": 2}
     best, together = (TunedSVC(combine=way, **options).fit(X, y) for way in ("best", combine))
     before, after = best.ensemble_, together.ensemble_
-    by_spread = dict.fromkeys((member.spread for member in before.members), 0.0)
+    shared = dict.fromkeys(((member.spread, member.labels) for member in before.members), 0.0)
     for member in after.members:
-        by_spread[member.spread] += member.weight
-    assert list(by_spread.values()) == pytest.approx([member.weight for member in before.members])
+        shared[member.spread, member.labels] += member.weight
+    assert list(shared.values()) == pytest.approx([member.weight for member in before.members])
     np.testing.assert_allclose(together.predict_proba(X), expected(together, X), atol=3e-6)
     if combine == "mean":
-        np.testing.assert_array_equal(before.held_out, after.held_out)  # the folds judge the rungs
+        np.testing.assert_array_equal(before.held_out, after.held_out)  # the folds judge the candidates
     else:
-        assert len(np.unique(after.held_out.round(5))) <= 2 ** len(by_spread)
+        assert len(np.unique(after.held_out.round(5))) <= 2 ** len(shared)
 
 
 @pytest.mark.parametrize("freedom", [1.0, "auto"])
@@ -194,7 +194,9 @@ def test_dask_tables():
 def test_searches_that_did_not_converge_are_told_of():
     X, y = views(0, 40)
     with pytest.warns(ConvergenceWarning, match="3 of 3 searches had not converged, and the best"):
-        model = TunedSVC(1.0, restarts=2, combine="mean", max_evaluations=3, random_state=0).fit(X, y)
+        model = TunedSVC(1.0, criterion="ep-loo", restarts=2, combine="mean", max_evaluations=3, random_state=0).fit(
+            X, y
+        )
     assert len(model.ensemble_.members) == 1
 
 

@@ -36,7 +36,8 @@ def test_the_predictor_is_there_again_from_what_is_stored(labels, problem):
     trained = labels.train(problem, H)
     again = labels.restored(problem, H, trained.stored)
     np.testing.assert_allclose(again.log_proba(NEW), trained.predictor.log_proba(NEW), atol=1e-10)
-    for one, other in zip(again.latent_mean_and_variance(NEW), trained.predictor.latent_mean_and_variance(NEW)):
+    moments = (one.latent_mean_and_variance(NEW) for one in (again, trained.predictor))
+    for one, other in zip(*moments, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
     assert sum(part.size for part in trained.stored) <= 3 + problem.n * (1 + problem.classes)  # no n×n matrix
 

@@ -28,6 +28,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
+from marginwise.covariance import Partition
 from marginwise.criteria import criterion_class, criterion_names
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
@@ -75,7 +76,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    *(Candidate, Ensemble, Member, Selection),
+    *(Candidate, Ensemble, Member, Partition, Selection),
     *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     Calibration,

@@ -241,7 +241,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         self._importance, self._places = table.importance, table.places
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
         data = TrainingData(_problem(inputs, table), None)
-        size = chosen_subset(self.subset, len(table.codes))
+        size = chosen_subset(self.subset, self.rank, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))

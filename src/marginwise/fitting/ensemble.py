@@ -12,6 +12,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
+from marginwise.covariance import Partition
 from marginwise.errors import InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
@@ -51,9 +52,11 @@ class Member:
     hyperparameters : Model
         Those that it predicts with: as found, at the scale of its labels, without terms that carry nothing.
     stored : tuple of arrays
-        What its predictor is made of again, where the covariance is exact.
+        What its predictor is made of again, from the rows of the ensemble.
     few_points : Predictor or None
-        The predictor itself, where it has inducing inputs.
+        The predictor itself, where it is a sum over inducing inputs.
+    inducing, partition : array of shape (m, d), Partition, or None
+        Inducing inputs and blocks, where the covariance is local.
     log_evidence : float
         ln Q(Y|X) by expectation propagation, NaN for other label models.
     selection : Selection or None
@@ -68,6 +71,8 @@ class Member:
     few_points: Predictor | None = None
     log_evidence: float = np.nan
     selection: Selection | None = None
+    inducing: Array | None = None
+    partition: Partition | None = None
 
     def __repr__(self) -> str:
         return summary(self, "weight", "spread", "labels", "hyperparameters", "log_evidence")
@@ -182,14 +187,21 @@ class Ensemble:
     def _restored(self, member: Member) -> Predictor:
         if member.few_points is not None:
             return member.few_points
-        seen = replace(self.problem, X=member.inputs(self.X))
+        X = member.inputs(self.X)
+        seen = replace(self.problem, X=X, inducing=member.inducing, partition=member.partition)
         return member.candidate.labels.restored(seen, member.hyperparameters, member.stored)
 
     @property
     def n_points(self) -> int:
-        """The number of points that a prediction is a sum over: training rows, or inducing inputs."""
-        few = [member.few_points for member in self.members]
-        return max(len(self.X) if one is None else len(_expansion(one).points) for one in few)
+        """The number of points that a prediction is a sum over: training rows, inducing inputs, those of a block."""
+        return max(map(self._n_points, self.members))
+
+    def _n_points(self, member: Member) -> int:
+        if member.few_points is not None:
+            return len(_expansion(member.few_points).points)
+        if member.partition is None or member.inducing is None:
+            return len(self.X)
+        return len(member.inducing) + -(-len(self.X) // member.partition.n_blocks)
 
     def log_proba(self, X: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, n_classes)."""
@@ -272,7 +284,7 @@ class Ensemble:
                 f'"posterior": this model keeps {len(self.X)} of its {len(self.held_out)} training rows, and the SVM '
                 'needs all of them; to predict by the SVM, fit with predictor="svm"',
             )
-        return few.points
+        return _expansion(few).points
 
     def svm_log_proba(self, X: Array) -> Array:
         """Return logarithms of the class probabilities of the SVM."""

@@ -18,7 +18,7 @@ from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.folds import Folds
 from marginwise.fitting.judging import Jury, Searched
-from marginwise.fitting.labels import LabelModel, Scale, Trained
+from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, Trained
 from marginwise.fitting.optima import Optimum, best_only, distinct_optima
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.schedule import SCHEDULE
@@ -138,14 +138,14 @@ def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -
 
 def _choose(problem: Problem, config: FitConfig) -> Chosen:
     """Return what to train: tuned on these rows, judged on folds of them, stacked."""
-    with one_thread(not config.policy.exact):
+    with one_thread(problem.n <= SCHEDULE.exact_rows or not config.policy.exact):
         # k-means does not depend on a length scale that all inputs share.
         small = config.policy.for_tuning(problem, config.declared.start)
         searcher = Searcher(small, config.declared.criterion, config.settings)
         first = searcher.first(config.declared.start, config.settings)
         folds = Folds.assign(small, config.settings.seed)
         chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
-        if config.policy.exact:
+        if small.inducing is None:
             return chosen
         # Label models that share a search share what it is polished to.
         polished: dict[Tuning, Tuning] = {}
@@ -239,22 +239,23 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     stage("training")
     problem, policy = data.all, config.policy
     members, trained = [], []
+    chosen = chosen._replace(choices=_affordable(chosen.choices, problem.n))
     for choice in chosen.choices:
-        model = choice.scale(choice.tuning.hyperparameters.pruned())
+        labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
         rows = problem if choice.selection is None else selected(problem, choice.selection)
-        done = policy.train(choice.candidate.labels, rows, data.seen, model, len(chosen.choices))
+        rows = policy.for_training(labels, rows, data.seen, model, len(chosen.choices))
+        done = labels.train(rows, model, policy.start(labels, rows, data.seen, model))
         trained.append(done)
-        few = None if policy.exact else done.predictor
-        stored = done.stored if policy.exact else ()
-        members.append(
-            Member(
-                choice.candidate, choice.weight, choice.tuning, model, stored, few, done.log_evidence, choice.selection
-            )
-        )
+        member = Member(choice.candidate, choice.weight, choice.tuning, model, log_evidence=done.log_evidence)
+        if rows.inducing is None or rows.partition is not None:
+            member = replace(member, stored=done.stored, inducing=rows.inducing, partition=rows.partition)
+        else:
+            member = replace(member, few_points=done.predictor)
+        members.append(replace(member, selection=choice.selection))
     held_out, corrected = _held_out(problem, config, chosen, trained)
-    # Sites belong to all rows; inducing inputs speak for themselves.
+    # Sites and blocks belong to all rows; inducing inputs speak for themselves.
     held, svm_weights = problem, config.svm_weights
-    if data.sample is not None and not policy.exact:
+    if data.sample is not None and all(member.few_points is not None for member in members):
         held, svm_weights = data.sample, data.sample.weights
     ensemble = Ensemble(
         held.X,
@@ -281,6 +282,15 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         config.all_optima,
     )
     return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained])
+
+
+def _affordable(choices: list[Choice], n: int) -> list[Choice]:
+    """Return the members without those of the softmax likelihood where rows are very many: its mode is a long way."""
+    few = [choice for choice in choices if not isinstance(choice.candidate.labels, SoftmaxLabels)]
+    if n <= SCHEDULE.softmax_rows or not few:
+        return choices
+    total = sum(choice.weight for choice in few)
+    return [choice._replace(weight=choice.weight / total) for choice in few]
 
 
 def _held_out(

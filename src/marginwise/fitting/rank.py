@@ -1,4 +1,4 @@
-"""How a table with many rows is made small enough: inducing inputs, while tuning and for the last fit."""
+"""How a table with many rows is made small enough: tuned on few rows, trained with local blocks or inducing inputs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Sites, choose_inducing
+from marginwise.covariance import Partition, Sites, choose_inducing
 from marginwise.fitting.labels import LabelModel, SlackLabels, Trained
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.model import Model
 from marginwise.problem import Problem
 
-#: The last fit is begun with a smaller rank, which brings the sites near at a sixteenth of the cost.
+#: The last fit by expectation propagation is begun with a smaller rank: its sites are near at a sixteenth of the cost.
 _COARSER = 4
 
 
@@ -24,7 +24,8 @@ class RankPolicy:
     Attributes
     ----------
     rank : "auto", int or None
-        Number of inducing inputs, "auto" as many as leave little, None for the exact Gram matrix.
+        Number of inducing inputs; "auto" is local blocks where they fit into memory, and otherwise as many inducing
+        inputs as leave little; None is the exact Gram matrix.
     seed : int
         Draws the start of the inducing inputs.
     """
@@ -34,7 +35,7 @@ class RankPolicy:
 
     @property
     def exact(self) -> bool:
-        """Whether the Gram matrix is exact."""
+        """Whether the Gram matrix of all rows is exact."""
         return self.rank is None
 
     def order(self, n: int) -> int:
@@ -42,26 +43,51 @@ class RankPolicy:
         return n if self.rank is None else SCHEDULE.most_inducing if isinstance(self.rank, str) else self.rank
 
     def for_tuning(self, problem: Problem, start: Model) -> Problem:
-        """Return the problem to tune on, with inducing inputs chosen for ``start`` where the rank is limited."""
-        if self.rank is None:
+        """Return the problem to tune on, with inducing inputs chosen for ``start`` where its rank is limited."""
+        if self.rank is None or (isinstance(self.rank, str) and problem.n <= SCHEDULE.exact_rows):
             return problem
         number = SCHEDULE.tuning_rank if isinstance(self.rank, str) else self.rank
         return replace(problem, inducing=choose_inducing(problem.X, start.kernel, number, seed=self.seed))
 
-    def train(self, labels: LabelModel, problem: Problem, seen: Array, model: Model, members: int) -> Trained:
-        """Train one of some members on all rows; inducing inputs, if any, are chosen from the rows ``seen``."""
+    def for_training(self, labels: LabelModel, problem: Problem, seen: Array, model: Model, members: int) -> Problem:
+        """Return the problem of all rows as one of some members is trained on it.
+
+        Blocks and inducing inputs are chosen for its hyperparameters, the latter from the rows ``seen``.
+        """
         if self.rank is None:
-            return labels.train(problem, model)
-        few = isinstance(labels, SlackLabels)
-        if few:
+            return problem
+        size = block_size(problem.n)
+        if isinstance(self.rank, str) and size and isinstance(problem.X, np.ndarray) and not _by_sites(labels):
+            inducing = choose_inducing(seen, model.kernel, SCHEDULE.local_inducing, seed=self.seed)
+            lengths = model.kernel.lengths(problem.X.shape[1])
+            return replace(problem, inducing=inducing, partition=Partition.of(problem.X, lengths, size))
+        if _by_sites(labels):
             most = min(SCHEDULE.most_inducing, int(np.sqrt(SCHEDULE.pass_cost / (members * problem.n))))
         else:
             most = min(SCHEDULE.most_inducing_classes, SCHEDULE.feature_numbers // problem.n)
         number = None if isinstance(self.rank, str) else self.rank
         most = max(SCHEDULE.tuning_rank, most)
-        inducing = choose_inducing(seen, model.kernel, number, most=most, seed=self.seed)
-        start: Sites | None = None
-        if few and len(inducing) // _COARSER > 1:
-            coarse = choose_inducing(seen, model.kernel, len(inducing) // _COARSER, seed=self.seed)
-            start = labels.train(replace(problem, inducing=coarse), model).sites
-        return labels.train(replace(problem, inducing=inducing), model, start)
+        return replace(problem, inducing=choose_inducing(seen, model.kernel, number, most=most, seed=self.seed))
+
+    def start(self, labels: LabelModel, problem: Problem, seen: Array, model: Model) -> Sites | None:
+        """Return sites near by for expectation propagation with many inducing inputs, found with fewer."""
+        few = 0 if problem.inducing is None else len(problem.inducing) // _COARSER
+        if few < 2 or not _by_sites(labels):
+            return None
+        coarse = choose_inducing(seen, model.kernel, few, seed=self.seed)
+        return labels.train(replace(problem, inducing=coarse), model).sites
+
+    def train(self, labels: LabelModel, problem: Problem, seen: Array, model: Model, members: int) -> Trained:
+        """Train one of some members on all rows."""
+        whole = self.for_training(labels, problem, seen, model, members)
+        return labels.train(whole, model, self.start(labels, whole, seen, model))
+
+
+def block_size(n: int) -> int:
+    """Return the number of rows in a block, as large as memory allows; 0 if blocks would be too small to be of use."""
+    room = SCHEDULE.local_numbers // n - SCHEDULE.local_inducing
+    return min(SCHEDULE.most_block_rows, room) if room >= SCHEDULE.least_block_rows else 0
+
+
+def _by_sites(labels: LabelModel) -> bool:
+    return isinstance(labels, SlackLabels)

@@ -41,10 +41,17 @@ class Schedule:
     screened_share, screened_evaluations : float, int
         With more inputs than this many times the rows, models of a few screened columns are candidates; evaluations of
         each of their searches.
+    softmax_rows : int
+        Rows up to which the softmax likelihood is trained.
     exact_rows : int
         Rows up to which the Gram matrix is exact.
     tuning_rows : int
-        Most rows that are tuned on; the model is trained on all.
+        Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
+        trained on all.
+    local_inducing, most_block_rows, least_block_rows : int
+        Inducing inputs beside local blocks, and the most and the fewest rows in a block.
+    local_numbers : int
+        Numbers of n(m + B) for n rows, m inducing inputs and blocks of B rows; about twice as many are in memory.
     tuning_rank : int
         Inducing inputs while tuning.
     most_inducing, most_inducing_classes : int
@@ -75,10 +82,15 @@ class Schedule:
     last_evaluations: int = 8
     many_last_evaluations: int = 3
     softmax_classes: int = 200
+    softmax_rows: int = 20_000
     screened_share: float = 0.5
     screened_evaluations: int = 20
     exact_rows: int = 1500
     tuning_rows: int = 5000
+    local_inducing: int = 500
+    most_block_rows: int = 1000
+    least_block_rows: int = 200
+    local_numbers: int = 10**8
     tuning_rank: int = 200
     most_inducing: int = 1448
     most_inducing_classes: int = 1024

@@ -272,7 +272,7 @@ class Ensemble:
                 f'"posterior": this model keeps {len(self.X)} of its {len(self.held_out)} training rows, and the SVM '
                 'needs all of them; to predict by the SVM, fit with predictor="svm"',
             )
-        return few.points
+        return _expansion(few).points
 
     def svm_log_proba(self, X: Array) -> Array:
         """Return logarithms of the class probabilities of the SVM."""

@@ -85,7 +85,7 @@ def test_labels_from_data_frames():
     [
         ([[0.0], [np.inf], [1.0]], [0, 1, 0], "infinity"),
         (np.array([[0.0], [1j], [1.0]]), [0, 1, 0], "Complex data not supported"),
-        ([["a"], [1.0], ["c"]], [0, 1, 0], "column 0 is 'cells of types float, str'"),
+        ([["a"], [1.0], ["c"]], [0, 1, 0], "column 0 holds numbers and words"),
         ([[0.0], [1.0], [2.0]], [0, 0, 0], "at least two classes"),
         ([[0.0], [1.0], [2.0]], [0.1, 0.2, 0.3], "Unknown label type"),
         ([[0.0], [1.0], [2.0]], [0, 1, np.nan], "NaN"),

@@ -80,11 +80,12 @@ class Searcher:
         """Return the tuning with one length scale, on some of the rows where they are many.
 
         Other searches follow, so that it ends when it gains nothing that examples would show. Without other wishes it
-        begins on half of the rows, where an evaluation costs a quarter or less.
+        begins on half of the rows, where an evaluation costs a quarter or less. Searches from several starts go on to
+        their ends, or ends of the same optimum would be taken for several.
         """
         part = self.coarse
-        search = self._rough(part, settings.search)
-        if settings.search is None and search is not None and part.n >= SCHEDULE.halve_from and settings.restarts == 0:
+        search = self._rough(part, settings.search) if settings.restarts == 0 else settings.search
+        if settings.search is None and search is not None and part.n >= SCHEDULE.halve_from:
             half = sample_of(part, part.n // 2, np.random.default_rng([settings.seed, _HALF]))
             found = tune_problem(half, self.criterion, start, replace(self.quiet, search=search))
             after = WarmStart.after(self.criterion, found)

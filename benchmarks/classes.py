@@ -195,7 +195,7 @@ def large(options):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     loss, _ = losses(model.predict_proba(Z), z)
     print(f"{wall:.0f} s, CPU {cpu:.0f} s, peak {peak:.2f} GB, error {100 * (1 - model.score(Z, z)):.2f} %, ", end="")
-    print(f"log-loss {loss:.4f}, expected {model.loo_log_loss_:.4f}")
+    print(f"log-loss {loss:.4f}, expected {model.expected_log_loss_:.4f}")
 
 
 def overlapping(n, seed):
@@ -228,7 +228,7 @@ def choose(options):
             X, y, Z, z = sets[name](split)
             X, Z = standardise(X, Z)
             stack = TunedSVC(random_state=0).fit(X, y)
-            alone = TunedSVC(freedom=0, random_state=0).fit(X, y)
+            alone = TunedSVC(ard=0, random_state=0).fit(X, y)
             part = alone.ensemble_
             for member in part.members:
                 one = replace(part, members=(replace(member, weight=1.0),))
@@ -237,7 +237,7 @@ def choose(options):
                 )
             rows.setdefault("stacked, one length scale", []).append(losses(alone.predict_proba(Z), z)[0])
             rows.setdefault("length scales stacked, too (default)", []).append(losses(stack.predict_proba(Z), z)[0])
-            paired = TunedSVC(freedom=0, criterion="ep-loo", random_state=0).fit(X, y)
+            paired = TunedSVC(ard=0, criterion="ep-loo", random_state=0).fit(X, y)
             rows.setdefault("ep-loo over pairs, EP, coupled", []).append(losses(pairs_by_ep(paired, X, y, Z), z)[0])
         print(name)
         for what, values in rows.items():
@@ -270,7 +270,7 @@ def hard(options):
         found = [
             f"{seconds:.1f} s",
             f"{100 * np.mean(model.predict(X) != y):.1f} % wrong in training",
-            f"{100 * model.loo_error_:.1f} % expected",
+            f"{100 * model.expected_error_:.1f} % expected",
             f"largest |Σp - 1| {np.abs(probability.sum(axis=1) - 1.0).max():.0e}",
             "all classes" if np.array_equal(model.classes_, np.unique(y)) else "CLASSES ARE LOST",
             "argmax" if (model.classes_[probability.argmax(axis=1)] == model.predict(X)).all() else "NOT THE ARGMAX",

@@ -30,13 +30,13 @@ RESULTS = Results(
 WAYS = ("best", "mean", "vote")
 
 
-def candidate(freedom, criterion, slack=None, **options):
-    return lambda: {"freedom": freedom, "criterion": criterion, "slack": slack, "kernel": "rbf", **options}
+def candidate(ard, criterion, slack=None, **options):
+    return lambda: {"ard": ard, "criterion": criterion, "slack": slack, "kernel": "rbf", **options}
 
 
 CANDIDATES = {
-    f"{criterion}, s = {freedom:g}": candidate(freedom, criterion, slack, max_evaluations=budget)
-    for freedom in (1.0, np.inf)
+    f"{criterion}, s = {ard:g}": candidate(ard, criterion, slack, max_evaluations=budget)
+    for ard in (1.0, np.inf)
     for criterion, slack, budget in (
         ("laplace-evidence", "quadratic", 100),
         ("span", "quadratic", 100),

@@ -39,17 +39,17 @@ def candidate(**options):
 
 
 CANDIDATES = {
-    "ep-loo, one length scale": candidate(freedom=0),
-    "ep-loo, s = 0.3": candidate(freedom=0.3),
-    "ep-loo, s = 1": candidate(freedom=1.0),
+    "ep-loo, one length scale": candidate(ard=0),
+    "ep-loo, s = 0.3": candidate(ard=0.3),
+    "ep-loo, s = 1": candidate(ard=1.0),
     "ep-loo, ladder": candidate(),
-    "ep-loo, quadratic, one": candidate(freedom=0, slack="quadratic"),
+    "ep-loo, quadratic, one": candidate(ard=0, slack="quadratic"),
     "ep-loo, quadratic, ladder": candidate(slack="quadratic"),
-    "ep-evidence, one": candidate(freedom=0, criterion="ep-evidence"),
-    "ep-evidence, s = 1": candidate(freedom=1.0, criterion="ep-evidence"),
-    "laplace-evidence, quadratic, one": candidate(freedom=0, criterion="laplace-evidence", slack="quadratic"),
-    "span, quadratic, one": candidate(freedom=0, criterion="span", slack="quadratic"),
-    "gacv, one": candidate(freedom=0, criterion="gacv"),
+    "ep-evidence, one": candidate(ard=0, criterion="ep-evidence"),
+    "ep-evidence, s = 1": candidate(ard=1.0, criterion="ep-evidence"),
+    "laplace-evidence, quadratic, one": candidate(ard=0, criterion="laplace-evidence", slack="quadratic"),
+    "span, quadratic, one": candidate(ard=0, criterion="span", slack="quadratic"),
+    "gacv, one": candidate(ard=0, criterion="gacv"),
     "blend, ladder (default)": lambda d, seed: TunedSVC(random_state=seed),
     "blend, ladder, nothing beside it": lambda d, seed: TunedSVC(kernel=Alone(), random_state=seed),
 }

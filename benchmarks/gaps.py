@@ -121,7 +121,7 @@ def losses(X, y, X_test, y_test, complete):
     own = np.hstack([filled, gaps[:, known]])
     own_test = np.hstack([filled_test, gaps_test[:, known]])
     result = {}
-    quiet = {"random_state": 0, "freedom": 0.3}
+    quiet = {"random_state": 0, "ard": 0.3}
     for name, train, test in (
         ("mean", filled, filled_test),
         ("own scale", own, own_test),

@@ -36,10 +36,10 @@ LEAST_ROWS = 4
 LARGE_EVERY, LARGE = 50, (1600, 2500)
 
 MODES: dict[str, dict[str, Any]] = {
-    "freedom auto": {},
-    "freedom 0": {"freedom": 0},
-    "freedom 0.3": {"freedom": 0.3},
-    "freedom 1": {"freedom": 1.0},
+    "ard auto": {},
+    "ard 0": {"ard": 0},
+    "ard 0.3": {"ard": 0.3},
+    "ard 1": {"ard": 1.0},
     "svm": {"predictor": "svm"},
     "mean of restarts": {"combine": "mean", "restarts": 2},
     "validation": {"validation_fraction": 0.25},
@@ -97,7 +97,7 @@ def stated(model: TunedSVC, y: np.ndarray) -> tuple[float | None, float | None, 
     """
     held_out = getattr(model, "held_out_proba_", None)
     error = None if held_out is None else standard_error(row_losses(held_out, np.searchsorted(model.classes_, y)))
-    return getattr(model, "loo_error_", None), getattr(model, "loo_log_loss_", None), error
+    return getattr(model, "expected_error_", None), getattr(model, "expected_log_loss_", None), error
 
 
 def row_losses(proba: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def plan(number: int, seed: int) -> tuple[str, str, int, np.random.Generator]:
     kind, mode = KINDS[number % len(KINDS)], list(MODES)[number // len(KINDS) % len(MODES)]
     n = int(np.exp(rng.uniform(np.log(100 if kind == "rare" else 40), np.log(400))))
     if number % LARGE_EVERY == LARGE_EVERY - 1:
-        kind, mode, n = ("plain", "noise")[number // LARGE_EVERY % 2], "freedom auto", int(rng.integers(*LARGE))
+        kind, mode, n = ("plain", "noise")[number // LARGE_EVERY % 2], "ard auto", int(rng.integers(*LARGE))
     return kind, mode, n, rng
 
 

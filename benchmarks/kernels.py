@@ -34,14 +34,14 @@ FREEDOMS = (0.0, 1.0)
 MOST_EVALUATIONS = 1000
 
 
-def method(criterion, freedom, kernel):
-    return f"{criterion}, s = {freedom:g}, {kernel}"
+def method(criterion, ard, kernel):
+    return f"{criterion}, s = {ard:g}, {kernel}"
 
 
-def measured(criterion, freedom, kernel, data, seed):
+def measured(criterion, ard, kernel, data, seed):
     """Return the usual measures, and the error of the SVM with the same hyperparameters."""
     model = TunedSVC(
-        freedom,
+        ard,
         kernel=kernel,
         criterion=criterion,
         slack=CRITERIA[criterion],
@@ -59,20 +59,20 @@ def run(options):
         for draw in range(options.draws):
             data = drawn_anew(name, draw, options.data)
             for criterion in CRITERIA:
-                for freedom in FREEDOMS:
+                for ard in FREEDOMS:
                     for kernel in KERNELS:
-                        case = criterion, freedom, kernel
+                        case = criterion, ard, kernel
                         RESULTS.once(name, draw, method(*case), lambda: measured(*case, data, draw))  # noqa: B023
 
 
 def report():
-    """Print for each freedom and measure both kernels and their paired difference, set by set and in the mean."""
+    """Print for each ard and measure both kernels and their paired difference, set by set and in the mean."""
     found = RESULTS.table()
-    for freedom in FREEDOMS:
+    for ard in FREEDOMS:
         for field, digits in (("error", 2), ("log_loss", 3), ("svm_error", 2)):
-            print(f"\n{field}, s = {freedom:g}: rbf → auto (difference ± standard error over draws)\n")
+            print(f"\n{field}, s = {ard:g}: rbf → auto (difference ± standard error over draws)\n")
             print("| set | " + " | ".join(CRITERIA) + " |\n" + "|---" * (1 + len(CRITERIA)) + "|")
-            columns = {criterion: _pairs(found[field], criterion, freedom) for criterion in CRITERIA}
+            columns = {criterion: _pairs(found[field], criterion, ard) for criterion in CRITERIA}
             for name in found[field]:
                 cells = [_cell(columns[criterion][name], digits) for criterion in CRITERIA]
                 print(f"| {name} | " + " | ".join(cells) + " |")
@@ -80,11 +80,11 @@ def report():
             print("| *mean* | " + " | ".join(cells) + " |")
 
 
-def _pairs(by_set, criterion, freedom):
+def _pairs(by_set, criterion, ard):
     """Return for each set the means with both kernels, their difference and its standard error."""
     pairs = {}
     for name, rows in by_set.items():
-        old, new = (rows[method(criterion, freedom, kernel)] for kernel in KERNELS)
+        old, new = (rows[method(criterion, ard, kernel)] for kernel in KERNELS)
         draws = sorted(set(old) & set(new))
         values = np.array([[old[draw], new[draw]] for draw in draws])
         difference = values[:, 1] - values[:, 0]

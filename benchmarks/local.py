@@ -25,9 +25,9 @@ from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.inference.api import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
-from marginwise.many.posterior import least_squares
 from marginwise.model import Model
-from marginwise.problem import ClassProblem, Problem
+from marginwise.multiclass.posterior import least_squares
+from marginwise.problem import MulticlassProblem, Problem
 from marginwise.search.driver import Limits
 from marginwise.tuning import SearchSettings, tune_problem
 
@@ -47,7 +47,7 @@ def as_problem(X, codes, method, **options):
     weights = np.ones(len(X))
     if method == "ep":
         return Problem(X, np.where(codes == 1, 1.0, -1.0), weights, **options)
-    return ClassProblem(X, codes.astype(float), weights, n_classes=int(codes.max()) + 1, **options)
+    return MulticlassProblem(X, codes.astype(float), weights, n_classes=int(codes.max()) + 1, **options)
 
 
 def tuned(path, X, codes, method):

@@ -146,7 +146,7 @@ def _limit(threads):
 def _measure(make, arguments, data):
     X, y, Z, z = data
     model = make(*arguments) if isinstance(arguments, tuple) else make(**arguments)
-    tuned(freedom=0, rank=5, subset=50).fit(X[:100], y[:100])  # compiled code is loaded
+    tuned(ard=0, rank=5, subset=50).fit(X[:100], y[:100])  # compiled code is loaded
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
     model.fit(X, y)
@@ -268,11 +268,11 @@ def cluster(options):
     from distributed import Client, LocalCluster
 
     X, y, _, _ = split(options.data, options.rows)
-    here = tuned(freedom=options.freedom).fit(X, y)
+    here = tuned(ard=options.ard).fit(X, y)
     done = []
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers, Client(workers):
         there = da.from_array(X, chunks=(-(-len(X) // 20), X.shape[1]))
-        fit = threading.Thread(target=lambda: done.append(tuned(freedom=options.freedom).fit(there, y)))
+        fit = threading.Thread(target=lambda: done.append(tuned(ard=options.ard).fit(there, y)))
         start = time.perf_counter()
         fit.start()
         seen = set()
@@ -301,5 +301,5 @@ if __name__ == "__main__":
     parser.add_argument("--ranks", type=int, nargs="+", default=[100, 200])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rows", type=int, default=None, help="training rows of the cluster's table")
-    parser.add_argument("--freedom", type=float, default=0.0)
+    parser.add_argument("--ard", type=float, default=0.0)
     sys.exit(TASKS[parser.parse_args().task](parser.parse_args()))

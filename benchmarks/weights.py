@@ -50,7 +50,7 @@ def made(share, seed):
 def measured(model, Z, z, train_weights, test_weights):
     """Return the measures of a fitted model; weights are those of the population that it was fitted for."""
     wrong = model.predict(Z) != z
-    weighted, expected = np.average(wrong, weights=test_weights), getattr(model, "loo_error_", np.nan)
+    weighted, expected = np.average(wrong, weights=test_weights), getattr(model, "expected_error_", np.nan)
     values = {
         "balanced": balanced_accuracy_score(z, model.predict(Z)),
         "error": wrong.mean(),

@@ -27,8 +27,8 @@ def displays() -> dict[str, Any]:
     y = np.where(np.hypot(X[:, 0], X[:, 1]) + 0.3 * rng.normal(size=600) > 1.2, "outside", "inside")
     ring = TunedSVC(random_state=0).fit(X[:200], y[:200])
     flat = TunedSVC(random_state=0).fit(X[:200, :2], y[:200])
-    searched = TunedSVC(freedom=0, restarts=1, random_state=0).fit(X[:200], y[:200])
-    print(f"error {1 - ring.score(X[200:], y[200:]):.3f}, expected {ring.loo_error_:.3f}")
+    searched = TunedSVC(ard=0, restarts=1, random_state=0).fit(X[:200], y[:200])
+    print(f"error {1 - ring.score(X[200:], y[200:]):.3f}, expected {ring.expected_error_:.3f}")
     return {
         "relevances": RelevanceDisplay.from_estimator(ring),
         "reliability": ReliabilityDisplay.from_estimator(ring, X[200:], y[200:]),

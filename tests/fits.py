@@ -41,7 +41,7 @@ def config_of(
     declared = candidates(
         kernel,
         problem.X.shape,
-        problem.classes,
+        problem.n_classes,
         columns=None,
         ard=ard,
         criterion=criterion,

@@ -26,7 +26,7 @@ INTERNAL = {
     "display",
     "ensemble",
     "estimators.tuned_svc",
-    "freedom",
+    "ard",
     "many",
     "methods",
     "study.paper.claims",

@@ -167,7 +167,7 @@ def test_other_threads_leave_it_to_the_main_one() -> None:
 
 def test_other_threads_fit_as_ever() -> None:
     models = []
-    thread = threading.Thread(target=lambda: models.append(TunedSVC(freedom=0).fit(PROBLEM.X, PROBLEM.y)))
+    thread = threading.Thread(target=lambda: models.append(TunedSVC(ard=0).fit(PROBLEM.X, PROBLEM.y)))
     thread.start()
     thread.join()
     assert models[0].predict(PROBLEM.X).shape == (20,)
@@ -227,7 +227,7 @@ def test_a_search_keeps_the_best_so_far_or_raises() -> None:
 
 
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was() -> None:
-    model = TunedSVC(freedom=0).fit(PROBLEM.X, PROBLEM.y)
+    model = TunedSVC(ard=0).fit(PROBLEM.X, PROBLEM.y)
     before = vars(model).copy()
     with pytest.raises(ValueError, match="infinity"):
         model.fit(np.full((4, 2), np.inf), [0, 1, 0, 1])

@@ -52,10 +52,10 @@ def test_hyperparameters_beyond_all_products_are_refused(place: int, value: floa
     assert Hyperparameters(*[1e50 if number == value else number for number in values])
 
 
-@pytest.mark.parametrize("freedom", [1e300, 1e-300, np.nan, -0.1, "some", [0.1], True, None, np.array([0.1, 0.2])])
-def test_freedoms_that_mean_nothing_are_refused(freedom: Any) -> None:
+@pytest.mark.parametrize("ard", [1e300, 1e-300, np.nan, -0.1, "some", [0.1], True, None, np.array([0.1, 0.2])])
+def test_freedoms_that_mean_nothing_are_refused(ard: Any) -> None:
     with pytest.raises(InvalidInputError, match=r'expected "auto", 0 or a positive number from 1e-06 to 1e\+06'):
-        TunedSVC(freedom).fit(X, Y)
+        TunedSVC(ard).fit(X, Y)
 
 
 @pytest.mark.parametrize("options", [{"C": (0.0, 1e-300)}, {"k0": (1e5, 1.0)}, {"spread": 1e-300}, {"spread": 1e300}])

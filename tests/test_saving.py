@@ -42,7 +42,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def model():
-    return TunedSVC(freedom=0.3, restarts=1, random_state=0).fit(PROBLEM.X, np.where(PROBLEM.y > 0, "yes", "no"))
+    return TunedSVC(ard=0.3, restarts=1, random_state=0).fit(PROBLEM.X, np.where(PROBLEM.y > 0, "yes", "no"))
 
 
 @pytest.fixture
@@ -75,7 +75,14 @@ def test_a_loaded_model_is_the_saved_one(model, path):
         np.testing.assert_array_equal(loaded.predict_proba(PROBLEM.X), model.predict_proba(PROBLEM.X))
         np.testing.assert_array_equal(loaded.predict(PROBLEM.X), model.predict(PROBLEM.X))
     model.set_params(predictor="posterior")
-    for name in ("hyperparameters_", "C_", "criterion_value_", "log_evidence_", "loo_error_", "loo_log_loss_"):
+    for name in (
+        "hyperparameters_",
+        "C_",
+        "criterion_value_",
+        "log_evidence_",
+        "expected_error_",
+        "expected_log_loss_",
+    ):
         np.testing.assert_equal(getattr(loaded, name), getattr(model, name))  # some may be NaN
     before, after = model.trace_.to_arrays(), loaded.trace_.to_arrays()
     assert before.keys() == after.keys()
@@ -89,9 +96,9 @@ def test_a_loaded_model_is_the_saved_one(model, path):
     ("estimator", "labels"),
     [
         (MarginSVC(length_scales=[0.5, 2.0], slack="quadratic"), np.array([False, True])),
-        (TunedSVC(freedom=0, random_state=np.random.RandomState(3)), np.array(["é", "no"], dtype=object)),
-        (TunedSVC(freedom=0, prior=Prior(spread=None), class_weight={1: 2.0, 5: 1.0}), np.array([1, 5])),
-        (make_pipeline(StandardScaler(), TunedSVC(freedom=0, standardize=False)), np.array([1.0, 2.0])),
+        (TunedSVC(ard=0, random_state=np.random.RandomState(3)), np.array(["é", "no"], dtype=object)),
+        (TunedSVC(ard=0, prior=Prior(spread=None), class_weight={1: 2.0, 5: 1.0}), np.array([1, 5])),
+        (make_pipeline(StandardScaler(), TunedSVC(ard=0, standardize=False)), np.array([1.0, 2.0])),
     ],
     ids=["MarginSVC", "objects", "numbers", "pipeline"],
 )
@@ -117,7 +124,7 @@ def test_every_criterion_and_search_can_be_a_parameter(model, tmp_path):
 
 def test_pickles_hold_no_square_matrices(model, tmp_path):
     problem = zoo.blobs(300, 2)
-    large = TunedSVC(freedom=0, random_state=0).fit(problem.X, problem.y)
+    large = TunedSVC(ard=0, random_state=0).fit(problem.X, problem.y)
     before = large.predict_proba(problem.X)
     joblib.dump(large, tmp_path / "model.joblib")
     assert (tmp_path / "model.joblib").stat().st_size < 60_000  # one 300×300 matrix is 720,000
@@ -298,7 +305,7 @@ def test_what_earlier_models_say_of_themselves(stored):
     assert ensemble.weights.sum() == pytest.approx(1.0)
     assert ensemble.held_out.shape == (n, K)
     np.testing.assert_allclose(ensemble.held_out.sum(axis=1), 1.0)
-    assert model.loo_log_loss_ > 0.0
+    assert model.expected_log_loss_ > 0.0
     mean, variance = ensemble.latent(ensemble.X)
     assert mean.shape == variance.shape == ((n,) if K == 2 else (n, K))
     assert (variance > 0.0).all()
@@ -375,7 +382,7 @@ def test_arrays_that_do_not_fit_together_are_refused_before_a_prediction(kind, t
 
     Compiled loops don't look at lengths: one that is longer than the others would be written beyond their ends.
     """
-    options = {"freedom": 0.0, "max_evaluations": 2, "random_state": 0} if kind is TunedSVC else {}
+    options = {"ard": 0.0, "max_evaluations": 2, "random_state": 0} if kind is TunedSVC else {}
     save_model(kind(**options).fit(PROBLEM.X, PROBLEM.y), tmp_path / "model")
     whole = archive_of(tmp_path / "model")
     before = load_model(tmp_path / "model").predict(PROBLEM.X)

@@ -19,7 +19,7 @@ WDBC = load_benchmark("wdbc")
 X, Y = WDBC.X_train[:60], WDBC.y_train[:60]
 H = Hyperparameters(1.0, 1.0, 0.1, np.linspace(1, 2, 30))
 TUNING = tune(X, Y, "gacv", max_evaluations=3, restarts=2, random_state=0)
-MODEL = TunedSVC(freedom=0, random_state=0).fit(X, Y).ensemble_
+MODEL = TunedSVC(ard=0, random_state=0).fit(X, Y).ensemble_
 
 
 def member(tuning: Any) -> Member:

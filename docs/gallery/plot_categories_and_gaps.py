@@ -31,7 +31,7 @@ print(table.head(), "\n")
 print(table.isna().sum().to_dict(), "cells are missing")
 
 model = TunedSVC(random_state=0).fit(table, lives)
-print(f"expected error on new rows: {100 * model.loo_error_:.0f} %")
+print(f"expected error on new rows: {100 * model.expected_error_:.0f} %")
 print("relevances:", dict(zip(model.feature_names_in_, model.feature_importances_.round(2).tolist(), strict=True)))
 
 # %%

@@ -23,14 +23,14 @@ print("criteria there are:", ", ".join(criterion_names()))
 
 # %%
 # ``TunedSVC`` is a scikit-learn classifier, so that ``cross_validate`` does the work. All criteria see the same
-# folds. The kernel is the paper's, with one length scale for all inputs (``freedom=0``), so that nothing but
+# folds. The kernel is the paper's, with one length scale for all inputs (``ard=0``), so that nothing but
 # the criterion differs.
 
 chosen = ["ep-loo", "ep-evidence", "laplace-evidence", "span", "cross-validation-log-loss"]
 folds = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=0)
 scores = {}
 for name in chosen:
-    model = TunedSVC(freedom=0, kernel="rbf", criterion=name, random_state=0)
+    model = TunedSVC(ard=0, kernel="rbf", criterion=name, random_state=0)
     found = cross_validate(model, X, y, cv=folds, scoring=["accuracy", "neg_log_loss"])
     scores[name] = {"error (%)": 100 * (1 - found["test_accuracy"]), "log-loss": -found["test_neg_log_loss"]}
     means = ", ".join(f"{what} {values.mean():.3g}" for what, values in scores[name].items())

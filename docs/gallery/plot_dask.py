@@ -25,7 +25,7 @@ print(f"{blocks.numblocks[0]} blocks of {blocks.chunksize[0]} rows")
 # %%
 # The same call fits both. On a cluster, start a ``dask.distributed.Client`` first; nothing else changes.
 
-settings = {"freedom": 0, "rank": 60, "subset": 500, "random_state": 0}
+settings = {"ard": 0, "rank": 60, "subset": 500, "random_state": 0}
 in_memory = TunedSVC(**settings).fit(X, y)
 in_blocks = TunedSVC(**settings).fit(blocks, y)
 

@@ -18,8 +18,8 @@ from marginwise import TunedSVC
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=500, stratify=y, random_state=0)
-model = TunedSVC(freedom=0, random_state=0).fit(X_train, y_train)
-print(f"test error {100 * (1 - model.score(X_test, y_test)):.1f} %, expected {100 * model.loo_error_:.1f} %")
+model = TunedSVC(ard=0, random_state=0).fit(X_train, y_train)
+print(f"test error {100 * (1 - model.score(X_test, y_test)):.1f} %, expected {100 * model.expected_error_:.1f} %")
 
 # %%
 # Being sure, and being right

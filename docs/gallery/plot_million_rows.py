@@ -42,7 +42,7 @@ sizes = np.geomspace(500, ROWS, 4).astype(int)
 seconds, errors = [], []
 for n in sizes:
     start = time.process_time()
-    model = TunedSVC(freedom=0, rank=100, subset=1000, random_state=0).fit(X[:n], y[:n])
+    model = TunedSVC(ard=0, rank=100, subset=1000, random_state=0).fit(X[:n], y[:n])
     seconds.append(time.process_time() - start)
     errors.append(100 * (1 - model.score(X_test, y_test)))
     print(f"{n:9,} rows: {seconds[-1]:5.1f} s of processor time, test error {errors[-1]:.1f} %")

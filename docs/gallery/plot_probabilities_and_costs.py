@@ -57,9 +57,7 @@ careful = FixedThresholdClassifier(FrozenEstimator(model), threshold=by_formula,
 # Where probabilities can't be trusted, the threshold has to be found by trying: ``TunedThresholdClassifierCV``
 # does it by cross-validation, at the price of several more fits.
 
-tried = TunedThresholdClassifierCV(
-    TunedSVC(freedom=0, random_state=0), scoring=make_scorer(cost, greater_is_better=False)
-)
+tried = TunedThresholdClassifierCV(TunedSVC(ard=0, random_state=0), scoring=make_scorer(cost, greater_is_better=False))
 tried.fit(X, y)
 for name, classifier in {"as predicted": model, "by the formula": careful, "by trying": tried}.items():
     predicted = classifier.predict(X_test)

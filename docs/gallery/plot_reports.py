@@ -38,11 +38,11 @@ lines = [",".join([*map(str, row), label]) for row, label in zip(data.X_train[:,
 # ``marginwise fit tumours.csv --target diagnosis`` prints a summary and writes a model and a report. With
 # ``--json`` all that it found goes to standard output as data, for scripts.
 
-words = ["fit", "tumours.csv", "--target", "diagnosis", "--freedom", "0", "--force", "--quiet", "--json"]
+words = ["fit", "tumours.csv", "--target", "diagnosis", "--ard", "0", "--force", "--quiet", "--json"]
 with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as output:
     assert main(words) == 0
 found = json.loads(output.getvalue())
-print(f"expected error {100 * found['loo_error']:.1f} %")
+print(f"expected error {100 * found['expected_error']:.1f} %")
 print("area under the ROC curve:", round(found["by_class"]["malignant"]["auc"], 3))
 
 # %%

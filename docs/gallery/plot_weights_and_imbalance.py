@@ -28,8 +28,8 @@ X, y = table(500, rng)
 X_test, y_test = table(20_000, rng)
 print(f"{np.sum(y == 'ill')} of {len(y)} training rows are ill")
 
-plain = TunedSVC(freedom=0, random_state=0).fit(X, y)
-balanced = TunedSVC(freedom=0, class_weight="balanced", random_state=0).fit(X, y)
+plain = TunedSVC(ard=0, random_state=0).fit(X, y)
+balanced = TunedSVC(ard=0, class_weight="balanced", random_state=0).fit(X, y)
 
 
 def tell(name, predicted):

@@ -64,7 +64,7 @@ def main() -> None:
     write(f"  what matters: {_most_relevant(tuned, data.feature_names, data.n_inputs)}\n")
     shares = (f"{100 * share:.0f} % {shape}" for shape, share in tuned.term_shares_.items())
     write(f"  shape of the decision: {', '.join(shares)}\n")
-    write(f"  error expected on new rows, from the training rows alone: {100 * tuned.loo_error_:.1f} %\n\n")
+    write(f"  error expected on new rows, from the training rows alone: {100 * tuned.expected_error_:.1f} %\n\n")
     names = _draw(tuned, data, FOLDER)
     write(f"pictures in {FOLDER}/: {', '.join(names)}\n" if names else "pictures: pip install marginwise[plots]\n")
 

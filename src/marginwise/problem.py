@@ -13,10 +13,10 @@ import numpy.typing as npt
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance import DenseCovariance, LocalCovariance, LowRankCovariance, Partition, as_blocks
-from marginwise.draw import input_numbers
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.examples import agreement_by_chance, count_examples, counts_of
 from marginwise.model import Model
+from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
+from marginwise.row_hash import group_ids
 
 #: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
 FAR = 1e100
@@ -33,7 +33,7 @@ class Problem:
     With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows. With a
     ``partition`` beside them it is so between the blocks, and exact within them.
     ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
-    counted as in ``marginwise.examples``.
+    counted as in ``marginwise.multiplicity``.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Problem:
         return (self.y > 0).astype(np.intp)
 
     @property
-    def classes(self) -> int:
+    def n_classes(self) -> int:
         """Number of classes that a label can be of, whether or not a row is."""
         return 2
 
@@ -119,12 +119,12 @@ class Problem:
 
     @cached_property
     def _inputs(self) -> Indices:
-        return input_numbers(self.X)
+        return group_ids(self.X)
 
     @cached_property
     def repeats(self) -> Indices | None:
         """Numbers that are equal for rows with the same input and label; None when all rows differ."""
-        numbers = self.classes * self._inputs + self.labels
+        numbers = self.n_classes * self._inputs + self.labels
         groups = np.unique(numbers, return_inverse=True)[1].reshape(-1)
         return None if groups.max() == self.n - 1 else groups
 
@@ -153,18 +153,14 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassProblem(Problem):
+class MulticlassProblem(Problem):
     """The same with labels of several classes: ``y`` holds their numbers, from 0 to ``n_classes`` - 1."""
 
-    n_classes: int = 2
+    n_classes: int = 2  # type: ignore[misc]  # a field in the place of the property
 
     @property
     def labels(self) -> Indices:
         return self.y.astype(np.intp)
-
-    @property
-    def classes(self) -> int:
-        return self.n_classes
 
     def pairs(self) -> Iterator[tuple[Problem, Indices]]:
         """Yield the two-class problem of each two classes that have rows, the first of them labelled +1, and its rows.
@@ -186,7 +182,7 @@ def labelled_problem(
     """Return the problem of rows with class numbers below ``n_classes``."""
     if n_classes == 2:
         return Problem(X, np.where(codes == 1, 1.0, -1.0), weights, examples=examples)
-    return ClassProblem(X, codes.astype(float), weights, examples=examples, n_classes=n_classes)
+    return MulticlassProblem(X, codes.astype(float), weights, examples=examples, n_classes=n_classes)
 
 
 def as_problem(

@@ -45,8 +45,8 @@ from marginwise.inference import Precision
 from marginwise.inference.prediction import GaussianPredictor
 from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum
 from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
-from marginwise.many import ClassPredictor, SoftmaxLink
 from marginwise.model import Model
+from marginwise.multiclass import ClassPredictor, SoftmaxLink
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
 from marginwise.search.driver import Run

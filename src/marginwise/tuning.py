@@ -128,7 +128,7 @@ class SearchSettings:
         return replace(self, restarts=0, limits=replace(self.limits, max_evaluations=most))
 
     def with_spread(self, spread: float) -> SearchSettings:
-        """Return the same with so much freedom of the length scales in the prior; 0 is one length scale for all."""
+        """Return the same with this prior spread of the length scales; 0 is one length scale for all."""
         if self.prior is None or spread == 0:
             return self
         return replace(self, prior=replace(self.prior, spread=spread))
@@ -356,7 +356,7 @@ def _start(
 
 def _space(criterion: Criterion, start: Model, bounds: Bounds) -> Space:
     """Return the space to search. Where only C·K counts, C is 1 and the start's C is in the kernel."""
-    if criterion.scale_free:
+    if criterion.scale_free and start.kernel.scaled(1.0) is not None:
         return Space.around(start.with_C_in_kernel(), fix_C=True, bounds=bounds)
     return Space.around(start, fix_C=not criterion.likelihood.has_penalty, bounds=bounds)
 

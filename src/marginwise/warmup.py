@@ -32,9 +32,9 @@ def warm_up() -> int:
         few: dict[str, Any] = {"max_evaluations": 3, "random_state": 0}
         options: list[dict[str, Any]] = [
             {},
-            {"freedom": 0, "predictor": "svm"},
-            {"freedom": 0, "rank": 10, "subset": 30},
-            {"freedom": 0, "kernel": Blend(k2=1.0)},
+            {"ard": 0, "predictor": "svm"},
+            {"ard": 0, "rank": 10, "subset": 30},
+            {"ard": 0, "kernel": Blend(k2=1.0)},
         ]
         for own in options:
             model = TunedSVC(**own, **few)

@@ -11,7 +11,7 @@ import pytest
 from cli_tables import patients, write_csv
 from marginwise import load_model
 
-FIT = ["--target", "ill", "--drop", "id", "--freedom", "0"]
+FIT = ["--target", "ill", "--drop", "id", "--ard", "0"]
 
 
 def table_with(path: Path, cells: dict[int, str], column: str = "age") -> Path:
@@ -30,7 +30,7 @@ def test_words_for_missing_cells_are_what_empty_cells_are(run, tmp_path: Path, w
         code, out, err = run("fit", table, *FIT, "--no-files", "--json", "--max-evaluations", 5)
         assert code == 0
         results.append(json.loads(out))
-    assert results[0]["loo_log_loss"] == results[1]["loo_log_loss"]
+    assert results[0]["expected_log_loss"] == results[1]["expected_log_loss"]
     assert f"warning: '{word}' in column 'age' is taken as missing\n" in err
     assert f"'{word}' in column 'age' is taken as missing" in results[1]["warnings"]
 
@@ -85,7 +85,7 @@ def test_gaps_in_other_words_are_refused_as_gaps(run, tmp_path: Path) -> None:
 def test_columns_to_drop_can_be_listed_and_pasted(run, tmp_path: Path) -> None:
     rows = [{"sample id": row.pop("id"), "note, free": "x", **row} for row in patients()]
     table = write_csv(tmp_path / "t.csv", rows)
-    words = ["fit", table, "--target", "ill", "--freedom", "0", "--no-files", "-q", "--max-evaluations", 3]
+    words = ["fit", table, "--target", "ill", "--ard", "0", "--no-files", "-q", "--max-evaluations", 3]
     _, _, err = run(*words)
     assert "leave it out (--drop 'sample id')" in err
     code, out, _ = run(*words, "--drop", 'sample id,"note, free"')
@@ -96,7 +96,7 @@ def test_columns_to_drop_can_be_listed_and_pasted(run, tmp_path: Path) -> None:
 def test_rows_that_were_trained_on_are_no_measure(run, tmp_path: Path) -> None:
     table, model = write_csv(tmp_path / "t.csv", patients()), tmp_path / "m.skops"
     assert run("fit", table, *FIT, "-m", model, "-r", tmp_path / "r.html", "--max-evaluations", 3)[0] == 0
-    expected = load_model(model).loo_error_
+    expected = load_model(model).expected_error_
     code, out, err = run("predict", model, table, "--json")
     assert code == 0
     assert "warning: the model was trained on all of these rows, so its error on them is too low: expect " in err

@@ -34,7 +34,7 @@ def flipped(n_classes: int, n: int = 120) -> tuple[np.ndarray, np.ndarray]:
 def test_flipped_labels_come_first(n_classes: int) -> None:
     X, codes = flipped(n_classes)
     X, y = np.vstack([X, X[:5]]), np.array(["a", "b", "c"])[np.r_[codes, codes[:5]]]  # some rows are repeated
-    model = TunedSVC(freedom=0, random_state=0).fit(X, y)
+    model = TunedSVC(ard=0, random_state=0).fit(X, y)
     held_out, labels = HeldOutRows.of(model, X, y), model.classes_.tolist()
     found = suspicious_labels(held_out, labels)
     assert sorted(number for doubt in found[:4] for number in doubt.rows) == [4, 18, 59, 92, 124]  # row 4 has a copy
@@ -49,7 +49,7 @@ def test_each_row_belongs_to_its_example() -> None:
     X, y = flipped(2)
     rng = np.random.default_rng(1)
     rows = rng.integers(0, len(y), 150)  # in any order, many of them several times
-    model = TunedSVC(freedom=0, random_state=0).fit(X[rows], y[rows])
+    model = TunedSVC(ard=0, random_state=0).fit(X[rows], y[rows])
     held_out = HeldOutRows.of(model, X[rows], y[rows])
     np.testing.assert_array_equal(held_out.codes[held_out.examples], y[rows])
     np.testing.assert_array_equal(np.bincount(held_out.examples), held_out.weights)
@@ -104,7 +104,7 @@ def test_the_command_tells_them(run, tmp_path: Path) -> None:
     rows = [{"u": a, "v": b, "kind": "yes" if code else "no"} for (a, b), code in zip(X, codes, strict=True)]
     table = write_csv(tmp_path / "t.csv", rows)
     files = ["-m", tmp_path / "m.skops", "-r", tmp_path / "r.html"]
-    code, out, _ = run("fit", table, "--freedom", 0, *files, "--json", "--quiet")
+    code, out, _ = run("fit", table, "--ard", 0, *files, "--json", "--quiet")
     assert code == 0
     found = json.loads(out)
     assert sorted(doubt["rows"] for doubt in found["suspicious_labels"][:4]) == [[k + 1] for k in FLIPPED]

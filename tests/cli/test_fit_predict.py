@@ -22,7 +22,7 @@ from marginwise.cli import main
 from marginwise.errors import TableWarning
 from marginwise.saving import FORMAT
 
-FAST = ["--freedom", "0", "--quiet"]
+FAST = ["--ard", "0", "--quiet"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     table = write_csv(folder / "patients.csv", patients())
     files = ["--model", str(folder / "patients.skops"), "--report", str(folder / "patients.html")]
-    assert main(["fit", str(table), "--target", "ill", "--drop", "id", "--freedom", "1", *files]) == 0
+    assert main(["fit", str(table), "--target", "ill", "--drop", "id", "--ard", "1", *files]) == 0
     return folder
 
 
@@ -46,9 +46,7 @@ def refused(run, *words: object, code: int = 2) -> str:
 
 
 def test_summary_tells_what_was_found(run, folder: Path) -> None:
-    code, out, err = run(
-        "fit", folder / "patients.csv", "--target", "ill", "--drop", "id", "--no-files", "--freedom", 1
-    )
+    code, out, err = run("fit", folder / "patients.csv", "--target", "ill", "--drop", "id", "--no-files", "--ard", 1)
     assert (code, err) == (0, "")
     assert "patients.csv: 60 rows, 3 inputs; ill is no (" in out
     assert "expected on new data: error " in out
@@ -59,22 +57,20 @@ def test_summary_tells_what_was_found(run, folder: Path) -> None:
 
 
 def test_one_length_scale_has_relevances_too(run, folder: Path) -> None:
-    words = ["fit", folder / "patients.csv", "--target", "ill", "--drop", "id", "--no-files", "--freedom", 0]
+    words = ["fit", folder / "patients.csv", "--target", "ill", "--drop", "id", "--no-files", "--ard", 0]
     values = [float(line.split()[1]) for line in run(*words)[1].split("relevance: ")[1].splitlines()[1:]]
     assert max(values) > 2 * min(values)
 
 
 def test_json_is_alone_on_standard_output_and_is_the_model(run, folder: Path, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, _ = run(
-        "fit", folder / "patients.csv", "-t", "ill", "--drop", "id", "--json", "--freedom", 0, "--seed", 3
-    )
+    code, out, _ = run("fit", folder / "patients.csv", "-t", "ill", "--drop", "id", "--json", "--ard", 0, "--seed", 3)
     assert code == 0
     result = json.loads(out)
     table = load_table(folder / "patients.csv", "ill", drop=["id"])
     model = TunedSVC(0.0, random_state=3).fit(table.X, table.y)
     assert result["members"][0]["hyperparameters"]["C"] == model.C_
-    assert result["loo_error"] == model.loo_error_
+    assert result["expected_error"] == model.expected_error_
     assert list(result["relevances"].values()) == model.feature_importances_.tolist()
     assert result["classes"] == {"no": int((table.y == "no").sum()), "yes": int((table.y == "yes").sum())}
     assert (result["model"], result["report"]) == ("patients.skops", "patients.html")
@@ -159,7 +155,7 @@ def test_libsvm_with_three_classes(run, tmp_path: Path) -> None:
     dump_svmlight_file(X[::3], y[::3], str(tmp_path / "train.svm"), zero_based=False)
     dump_svmlight_file(np.hstack([X[1::9, :3], 0 * X[1::9, :1]]), y[1::9], str(tmp_path / "new.svm"), zero_based=False)
     model, report = tmp_path / "m.skops", tmp_path / "r.html"
-    code, out, _ = run("fit", tmp_path / "train.svm", "-m", model, "-r", report, "--freedom", 0)
+    code, out, _ = run("fit", tmp_path / "train.svm", "-m", model, "-r", report, "--ard", 0)
     assert code == 0
     assert "all 3" in out
     code, out, err = run("predict", model, tmp_path / "new.svm", "--proba")
@@ -170,7 +166,7 @@ def test_libsvm_with_three_classes(run, tmp_path: Path) -> None:
 
 
 def test_table_from_standard_input_and_columns_by_position(run, folder: Path) -> None:
-    code, out, _ = run("fit", folder / "patients.csv", "--target", "-1", "--drop", 0, "--no-files", "--freedom", 0)
+    code, out, _ = run("fit", folder / "patients.csv", "--target", "-1", "--drop", 0, "--no-files", "--ard", 0)
     assert code == 0
     assert "ill is no" in out
 
@@ -201,7 +197,7 @@ def test_table_from_standard_input_and_columns_by_position(run, folder: Path) ->
         ),
         ("a,y\n1,0\n2,1\n", ["--criterion", "magic"], "--criterion is 'magic'; expected one of 'cross-validation'"),
         ("a,y\n1,0\n2,1\n", ["--criterion", "kwok-evidence", "--slack", "quadratic"], "slack"),
-        ("a,y\n1,0\n2,1\n2,0\n1,1\n", ["--freedom", "-1"], "--freedom is -1.0"),
+        ("a,y\n1,0\n2,1\n2,0\n1,1\n", ["--ard", "-1"], "--ard is -1.0"),
         ("a,y\n1,0\n2,1\n2,0\n1,1\n", ["--restarts", "-1"], "--restarts is -1"),
     ],
 )
@@ -218,7 +214,7 @@ def test_mistakes_in_a_call_of_fit(run, tmp_path: Path, monkeypatch, text, optio
     [
         (["--seed", "-1"], "argument --seed: '-1' is not a whole number"),
         (["--jobs", "0"], "argument --jobs/-j: '0' is neither a number of processes nor -1"),
-        (["--freedom", "much"], "argument --freedom: 'much' is neither a number nor auto"),
+        (["--ard", "much"], "argument --ard: 'much' is neither a number nor auto"),
         (["--slack", "cubic"], "argument --slack: invalid choice"),
         (["--no-such"], "unrecognized arguments: --no-such"),
     ],
@@ -391,7 +387,7 @@ def test_words_in_the_table_are_harmless_in_the_report(run, tmp_path: Path) -> N
     words = {"yes": "<script>alert(1)</script>", "no": "&"}
     rows = [{"<b>age": row["age"], "weight": row["weight"], "k": words[str(row["ill"])]} for row in patients(30)]
     table = write_csv(tmp_path / "t.csv", rows)
-    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", "--freedom", 1, "--quiet")[0] == 0
+    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", "--ard", 1, "--quiet")[0] == 0
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
     assert "<b>age" not in page
@@ -403,7 +399,7 @@ def test_names_in_any_script_are_no_formulas_in_the_report(run, tmp_path: Path) 
     rows = [{names[key]: value for key, value in row.items() if key != "id"} for row in patients(30)]
     rows = [{**row, names["ill"]: "ja $" if row[names["ill"]] == "yes" else "否"} for row in rows]
     table = write_csv(tmp_path / "t.csv", rows)
-    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", "--freedom", 1, "-q") == (0, "", "")
+    assert run("fit", table, "-m", tmp_path / "m", "-r", tmp_path / "r.html", "--ard", 1, "-q") == (0, "", "")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "体重" in page
     assert "class 否" in page or "class ja $" in page

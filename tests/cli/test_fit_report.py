@@ -22,7 +22,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("options", [{}, {"freedom": 0.0}, {"freedom": 0.0, "subset": 60}])
+@pytest.mark.parametrize("options", [{}, {"ard": 0.0}, {"ard": 0.0, "subset": 60}])
 def test_confusion_counts_the_rows_of_the_table(n_classes: int, options: dict) -> None:
     X, y = load_iris(return_X_y=True)
     X, y = X[y > 2 - n_classes, :2], y[y > 2 - n_classes]  # several rows are repeated
@@ -31,9 +31,9 @@ def test_confusion_counts_the_rows_of_the_table(n_classes: int, options: dict) -
     held_out = HeldOutRows.of(model, X, y)
     counts = held_out.confusion
     np.testing.assert_allclose(counts.sum(axis=1), np.unique(y, return_counts=True)[1])
-    assert 1 - np.trace(counts) / len(y) == pytest.approx(model.loo_error_)
+    assert 1 - np.trace(counts) / len(y) == pytest.approx(model.expected_error_)
     own = held_out.probability[np.arange(len(held_out.codes)), held_out.codes]
-    assert -held_out.weights @ np.log(own) / len(y) == pytest.approx(model.loo_log_loss_)
+    assert -held_out.weights @ np.log(own) / len(y) == pytest.approx(model.expected_log_loss_)
     display = held_out.reliability("class 2")
     assert display.counts.sum() == pytest.approx(len(y))
     happened = counts[1].sum() if n_classes == 2 else np.trace(counts)
@@ -130,8 +130,8 @@ def test_terminals_see_the_hardest_classes(n_classes: int) -> None:
         criterion="ep-loo",
         slack="linear",
         seed=0,
-        loo_error=0.1,
-        loo_log_loss=0.2,
+        expected_error=0.1,
+        expected_log_loss=0.2,
         term_shares={"smooth": 1.0},
         relevances={"a": 1.0},
         influences={"a": 0.2},

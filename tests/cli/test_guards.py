@@ -10,7 +10,7 @@ import pytest
 
 from cli_tables import patients, write_csv
 
-FIT = ["--no-files", "--freedom", "0"]
+FIT = ["--no-files", "--ard", "0"]
 
 
 def table_of(tmp_path: Path, **columns: object) -> Path:

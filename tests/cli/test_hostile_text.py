@@ -29,7 +29,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_a_hostile_table_is_fitted_and_reported(run, table: Path, tmp_path: Path) -> None:
     model, report = tmp_path / "m.skops", tmp_path / "r.html"
-    code, out, err = run("fit", table, "--drop", "id", "--freedom", 0, "-m", model, "-r", report)
+    code, out, err = run("fit", table, "--drop", "id", "--ard", 0, "-m", model, "-r", report)
     assert (code, "\x1b" in out + err) == (0, False)
     assert r"a\x1b[31m" in out
     page = report.read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def test_a_file_whose_name_is_not_unicode(run, table: Path, tmp_path: Path) -> N
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/t\xff\xfe.csv")
     os.rename(table, odd)
     model, report = os.fsdecode(os.fsencode(tmp_path) + b"/m\xff"), tmp_path / "r.html"
-    words = ["fit", odd, "--drop", "id", "--freedom", 0, "-m", model, "-r", report]
+    words = ["fit", odd, "--drop", "id", "--ard", 0, "-m", model, "-r", report]
     code, out, _ = run(*words)
     assert code == 0
     assert r"t\udcff\udcfe.csv: 40 rows" in out

@@ -63,7 +63,7 @@ def test_calls_that_make_no_sense_show_the_usage(words: list[str], capsys: pytes
 def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> None:
     model = tmp_path / "m.skops"
     content = write_csv(tmp_path / "t.csv", patients()).read_text()
-    files = ["--model", model, "--report", tmp_path / "r.html", "--freedom", 0]
+    files = ["--model", model, "--report", tmp_path / "r.html", "--ard", 0]
     with start("fit", "-", "-t", "ill", "--drop", "id", *files, stdin=subprocess.PIPE) as fit:
         out, err = fit.communicate(content, timeout=300)
     assert (fit.returncode, err) == (0, "")
@@ -82,7 +82,7 @@ def test_interruption_ends_at_once_and_leaves_nothing(tmp_path: Path, jobs: int)
     rows = [{**row, "note": "x" * 100} for row in patients(1400)]
     content = write_csv(tmp_path / "t.csv", rows).read_text()  # more than a pipe holds
     words = ["fit", "-", "-t", "ill", "--drop", "id", "--drop", "note", "--criterion", "evidence"]
-    words += ["--freedom", 0]  # a search on all rows at once, which takes minutes
+    words += ["--ard", 0]  # a search on all rows at once, which takes minutes
     outputs = ["--model", tmp_path / "m.skops", "--report", tmp_path / "r.html", "--jobs", jobs]
     with start(*words, *outputs, stdin=subprocess.PIPE, start_new_session=True) as fit:
         fit.stdin.write(content)
@@ -120,7 +120,7 @@ def test_terminals_without_these_characters(tmp_path: Path) -> None:
     text = "größe,urteil\n" + "".join(f"{i % 2 + 0.01 * i},{'süß' if i % 2 else 'sauer'}\n" for i in range(8))
     table.write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    with start("fit", table, "--no-files", "--freedom", 0, env=environment) as fit:
+    with start("fit", table, "--no-files", "--ard", 0, env=environment) as fit:
         out, err = fit.communicate(timeout=300)
     assert (fit.returncode, err) == (0, "")
     assert "s\\xfc\\xdf (4 rows)" in out

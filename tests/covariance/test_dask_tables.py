@@ -70,7 +70,7 @@ def test_the_same_model_as_in_memory(in_memory: TunedSVC) -> None:
     new = blobs(100, 2, seed=3).X
     np.testing.assert_allclose(model.predict_proba(new), in_memory.predict_proba(new), atol=1e-4)
     np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(TABLE.X), atol=1e-12)
-    assert model.loo_log_loss_ == pytest.approx(in_memory.loo_log_loss_, abs=1e-5)
+    assert model.expected_log_loss_ == pytest.approx(in_memory.expected_log_loss_, abs=1e-5)
 
 
 def test_data_frames(in_memory: TunedSVC) -> None:
@@ -116,10 +116,10 @@ def test_copies_are_one_example() -> None:
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(200), np.where(TABLE.y[:200] > 0, 3, 1)))
     model = TunedSVC(0, rank=15, random_state=1)
     here = model.fit(chunked(TABLE.X[:200]), TABLE.y[:200], np.where(TABLE.y[:200] > 0, 3.0, 1.0))
-    expected = here.hyperparameters_.to_vector(), here.loo_log_loss_
+    expected = here.hyperparameters_.to_vector(), here.expected_log_loss_
     there = model.fit(chunked(TABLE.X[rows]), TABLE.y[rows])
     np.testing.assert_allclose(there.hyperparameters_.to_vector(), expected[0], atol=1e-5)
-    assert there.loo_log_loss_ == pytest.approx(expected[1], abs=1e-5)
+    assert there.expected_log_loss_ == pytest.approx(expected[1], abs=1e-5)
 
 
 def test_what_is_wrong_is_said() -> None:

@@ -99,9 +99,9 @@ def test_agrees_with_the_exact_model(low_rank: TunedSVC) -> None:
     same_rows = TunedSVC(rank=50, random_state=0).fit(TABLE.X, TABLE.y)
     a, b = exact.predict_proba(NEW.X)[:, 1], same_rows.predict_proba(NEW.X)[:, 1]
     assert np.abs(a - b).mean() < 0.01
-    assert same_rows.loo_log_loss_ == pytest.approx(exact.loo_log_loss_, abs=0.01)
+    assert same_rows.expected_log_loss_ == pytest.approx(exact.expected_log_loss_, abs=0.01)
     assert abs(exact.score(NEW.X, NEW.y) - low_rank.score(NEW.X, NEW.y)) < 0.015
-    assert low_rank.loo_error_ == pytest.approx(exact.loo_error_, abs=0.03)
+    assert low_rank.expected_error_ == pytest.approx(exact.expected_error_, abs=0.03)
 
 
 def test_it_is_of_low_rank_and_small(low_rank: TunedSVC) -> None:
@@ -133,7 +133,7 @@ def test_the_svm_needs_rows_that_are_not_kept(low_rank: TunedSVC) -> None:
 @pytest.mark.filterwarnings("ignore:the search had not converged")
 def test_the_svm_is_trained_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows are kept: to ask for it later gives the same as to ask for it in the fit."""
-    few: dict[str, Any] = {"freedom": 0, "criterion": "ep-loo", "rank": 25, "random_state": 0, "max_evaluations": 3}
+    few: dict[str, Any] = {"ard": 0, "criterion": "ep-loo", "rank": 25, "random_state": 0, "max_evaluations": 3}
     expected = TunedSVC(**few, predictor="svm").fit(TABLE.X, TABLE.y).decision_function(NEW.X)
     with monkeypatch.context() as patched:
         patched.setattr("marginwise.fitting.fit.solve_low_rank", None)  # can't be called

@@ -20,9 +20,9 @@ from marginwise.inference.ep.run import run_ep
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_slack
-from marginwise.many.posterior import least_squares, softmax_map
 from marginwise.model import Model
-from marginwise.problem import ClassProblem, Problem
+from marginwise.multiclass.posterior import least_squares, softmax_map
+from marginwise.problem import MulticlassProblem, Problem
 from marginwise.svm.api import solve_dense, solve_problem
 from zoo import blobs, hard_problems
 
@@ -48,9 +48,9 @@ def local(size: int = 17, rank: int = 8, n: int = 60) -> Problem:
     return replace(base, weights=weights, inducing=base.X[:rank] + 0.01, partition=partition)
 
 
-def classes(at: Problem) -> ClassProblem:
+def classes(at: Problem) -> MulticlassProblem:
     labels = np.random.default_rng(5).integers(3, size=at.n).astype(float)
-    return ClassProblem(at.X, labels, at.weights, at.inducing, None, at.partition, n_classes=3)
+    return MulticlassProblem(at.X, labels, at.weights, at.inducing, None, at.partition, n_classes=3)
 
 
 def dense_problem(at: Problem) -> Problem:

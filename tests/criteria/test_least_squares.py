@@ -10,9 +10,9 @@ from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.pairs import OverPairs
 from marginwise.errors import InvalidInputError
 from marginwise.kernels import Blend
-from marginwise.many import least_squares
 from marginwise.model import Model
-from marginwise.problem import ClassProblem
+from marginwise.multiclass import least_squares
+from marginwise.problem import MulticlassProblem
 
 RNG = np.random.default_rng(0)
 N = 40
@@ -37,7 +37,7 @@ def _differences(criterion, problem) -> np.ndarray:
 @pytest.mark.parametrize("inducing", [None, X[::4] + 0.01], ids=["dense", "low rank"])
 @pytest.mark.parametrize("examples", [np.ones(N), 1.0 + (np.arange(N) % 3 == 0)], ids=["ones", "several"])
 def test_the_gradient_is_that_of_differences(inducing, examples):
-    problem = ClassProblem(X, Y, WEIGHTS, inducing, examples, n_classes=5)  # of the last there is no row
+    problem = MulticlassProblem(X, Y, WEIGHTS, inducing, examples, n_classes=5)  # of the last there is no row
     criterion = LeastSquaresLeaveOneOut()
     gradient = criterion.evaluate(problem, MODEL).gradient
     assert gradient is not None
@@ -45,7 +45,7 @@ def test_the_gradient_is_that_of_differences(inducing, examples):
 
 
 def test_the_value_is_the_mean_log_probability_and_the_prior_of_the_link():
-    problem = ClassProblem(X[3:], Y[3:], WEIGHTS[3:], examples=np.ones(N - 3), n_classes=4)
+    problem = MulticlassProblem(X[3:], Y[3:], WEIGHTS[3:], examples=np.ones(N - 3), n_classes=4)
     result = LeastSquaresLeaveOneOut().evaluate(problem, MODEL)
     link, n = result.state, problem.weights.sum()
     logs = link.log_proba(*least_squares(problem, MODEL).left_out)[np.arange(N - 3), problem.labels]
@@ -54,20 +54,20 @@ def test_the_value_is_the_mean_log_probability_and_the_prior_of_the_link():
 
 
 def test_only_the_product_of_C_and_kernel_counts():
-    problem = ClassProblem(X, Y, WEIGHTS, examples=np.ones(N), n_classes=4)
+    problem = MulticlassProblem(X, Y, WEIGHTS, examples=np.ones(N), n_classes=4)
     one = LeastSquaresLeaveOneOut().evaluate(problem, MODEL)
     other = LeastSquaresLeaveOneOut().evaluate(problem, MODEL.with_C_in_kernel())
     assert other.value == pytest.approx(one.value, rel=1e-9)
 
 
 def test_a_foreign_state_is_refused():
-    problem = ClassProblem(X, Y, WEIGHTS, examples=np.ones(N), n_classes=4)
+    problem = MulticlassProblem(X, Y, WEIGHTS, examples=np.ones(N), n_classes=4)
     with pytest.raises(InvalidInputError):
         LeastSquaresLeaveOneOut().evaluate(problem, MODEL, state=3)
 
 
 def test_over_pairs_is_the_mean_over_the_two_class_problems():
-    problem = ClassProblem(X, Y, WEIGHTS, examples=np.ones(N), n_classes=4)
+    problem = MulticlassProblem(X, Y, WEIGHTS, examples=np.ones(N), n_classes=4)
     inner = as_criterion("ep-loo")
     criterion = OverPairs(inner)
     assert (criterion.name, criterion.direction, criterion.smooth) == ("ep-loo", "maximise", True)

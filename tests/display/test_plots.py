@@ -46,7 +46,7 @@ def model():
 @pytest.fixture(scope="module")
 def iris_model():
     X, y = load_iris(return_X_y=True)
-    return TunedSVC(freedom=0.5, random_state=0).fit(X[::3, 2:], y[::3])
+    return TunedSVC(ard=0.5, random_state=0).fit(X[::3, 2:], y[::3])
 
 
 def texts(legend) -> list[str]:
@@ -209,7 +209,7 @@ def test_reliability_says_what_is_wrong(arguments, message):
 
 
 def test_line_between_restarts(model):
-    alone = TunedSVC(freedom=0, restarts=1, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+    alone = TunedSVC(ard=0, restarts=1, random_state=0).fit(PROBLEM.X, PROBLEM.y)
     display = LineDisplay.from_estimator(alone, n_points=5)
     part, ends = alone.ensemble_, [run.hyperparameters for run in alone.restarts_]
     scan = scan_line("ls-loo", part.X, part.problem.y, *ends, n_points=5)
@@ -242,7 +242,7 @@ def test_boundary_is_where_the_prediction_changes(model, kind):
 
 def test_boundary_of_three_classes_in_a_plane_of_four_inputs():
     X, y = load_iris(return_X_y=True)
-    model = TunedSVC(freedom=0, random_state=0).fit(X[::3], y[::3])
+    model = TunedSVC(ard=0, random_state=0).fit(X[::3], y[::3])
     display = BoundaryDisplay.from_estimator(model, X, features=(2, 3), n_points=10)
     place = np.median(X, axis=0)
     place[2], place[3] = display.grid[0][4], display.grid[1][6]
@@ -261,7 +261,7 @@ def test_boundary_and_relevances_of_a_table_with_words_and_gaps(frame):
     size = np.where(np.arange(60) % 9 == 0, np.nan, PROBLEM.X[:, 1])
     words = np.where(np.arange(60) % 3 == 0, "u", "v")
     table = frame({"width": PROBLEM.X[:, 0], "kind": words, "height": size})
-    model = TunedSVC(freedom=0, random_state=0).fit(table, PROBLEM.y)
+    model = TunedSVC(ard=0, random_state=0).fit(table, PROBLEM.y)
     display = BoundaryDisplay.from_estimator(model, table, PROBLEM.y, features=(0, 2), n_points=8)
     place = frame({"width": [display.grid[0][3]], "kind": ["v"], "height": [display.grid[1][5]]})
     np.testing.assert_allclose(display.probability[5, 3], model.predict_proba(place)[0])

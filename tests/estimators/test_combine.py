@@ -24,8 +24,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::marginwise.errors.TableWarning"),
 ]
 
-#: A criterion and a freedom with several local optima.
-MANY = {"freedom": np.inf, "kernel": "rbf", "criterion": "laplace-evidence", "slack": "quadratic", "random_state": 0}
+#: A criterion and a ard with several local optima.
+MANY = {"ard": np.inf, "kernel": "rbf", "criterion": "laplace-evidence", "slack": "quadratic", "random_state": 0}
 
 
 def views(seed: int, n: int):
@@ -82,7 +82,7 @@ def test_all_searches_are_reported_and_held_out_labels_are_predicted_together(fi
     assert {len(run.start.kernel.values) for run in fitted.restarts_} == {2 + len(fitted.length_scales_)}
     held_out = fitted.ensemble_.held_out
     assert ((held_out > 0) & (held_out < 1)).all()
-    assert 0.0 <= fitted.loo_error_ < 0.2
+    assert 0.0 <= fitted.expected_error_ < 0.2
 
 
 def test_a_saved_model_predicts_the_same(fitted, crabs, tmp_path):
@@ -117,7 +117,7 @@ def test_several_local_optima_together_have_fewer_errors():
 @pytest.mark.parametrize("combine", ["mean", "vote"])
 def test_one_optimum_is_one_member(combine):
     problem = zoo.blobs(60, 3)
-    options = {"freedom": 0, "criterion": "ep-loo", "restarts": 3, "random_state": 0}
+    options = {"ard": 0, "criterion": "ep-loo", "restarts": 3, "random_state": 0}
     best, together = (TunedSVC(combine=way, **options).fit(problem.X, problem.y) for way in ("best", combine))
     assert len(together.ensemble_.members) == 1
     np.testing.assert_array_equal(together.predict(problem.X), best.predict(problem.X))
@@ -144,17 +144,17 @@ def test_optima_share_the_weight_of_their_candidate(combine):
         assert len(np.unique(after.held_out.round(5))) <= 2 ** len(shared)
 
 
-@pytest.mark.parametrize("freedom", [1.0, "auto"])
+@pytest.mark.parametrize("ard", [1.0, "auto"])
 @pytest.mark.parametrize("combine", ["mean", "vote"])
-def test_more_than_two_classes(combine, freedom):
+def test_more_than_two_classes(combine, ard):
     X, y = load_iris(return_X_y=True)
     X, y = X[::2], y[::2]
-    model = TunedSVC(freedom, kernel="rbf", restarts=2, combine=combine, random_state=0).fit(X, y)
+    model = TunedSVC(ard, kernel="rbf", restarts=2, combine=combine, random_state=0).fit(X, y)
     probability = model.predict_proba(X)
     np.testing.assert_allclose(probability, expected(model, X), atol=3e-6)
     np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
     assert model.score(X, y) > 0.9
-    assert model.loo_error_ < 0.15
+    assert model.expected_error_ < 0.15
 
 
 def test_votes_are_given_with_class_weights_in_mind():
@@ -178,13 +178,13 @@ def test_low_rank_rows_set_aside_and_gaps(combine):
     probability = model.predict_proba(X)
     np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
     np.testing.assert_array_equal(probability.argmax(axis=1), expected(model, X).argmax(axis=1))
-    assert model.loo_error_ < 0.25
+    assert model.expected_error_ < 0.25
 
 
 def test_dask_tables():
     da = pytest.importorskip("dask.array")
     X, y = views(2, 120)
-    options = {"freedom": 1.0, "kernel": "rbf", "rank": 15, "restarts": 2, "combine": "vote", "random_state": 0}
+    options = {"ard": 1.0, "kernel": "rbf", "rank": 15, "restarts": 2, "combine": "vote", "random_state": 0}
     model = TunedSVC(**options).fit(da.from_array(X, chunks=(40, 6)), y)
     np.testing.assert_allclose(model.predict_proba(X), expected(model, X), atol=3e-6)
     assert model.score(X, y) > 0.8

@@ -37,14 +37,14 @@ def fitted(pima):
 def test_beats_the_majority_and_knows_its_error(fitted, pima):
     error = 1 - fitted.score(pima.X_test, pima.y_test)
     assert error < 0.24  # a third of the test rows are positive
-    assert abs(error - fitted.loo_error_) < 0.08  # two standard errors of 200 rows
+    assert abs(error - fitted.expected_error_) < 0.08  # two standard errors of 200 rows
     own = fitted.predict_proba(pima.X_test)[np.arange(332), (pima.y_test > 0).astype(int)]
-    assert abs(-np.log(own).mean() - fitted.loo_log_loss_) < 0.12
+    assert abs(-np.log(own).mean() - fitted.expected_log_loss_) < 0.12
 
 
 @pytest.mark.parametrize("predictor", ["posterior", "svm"])
 def test_predictions_agree_with_each_other(fitted, pima, predictor):
-    model = TunedSVC(freedom=0, predictor=predictor, random_state=0).fit(pima.X_train, pima.y_train)
+    model = TunedSVC(ard=0, predictor=predictor, random_state=0).fit(pima.X_train, pima.y_train)
     probability = model.predict_proba(pima.X_test)
     np.testing.assert_allclose(probability.sum(axis=1), 1.0)
     np.testing.assert_array_equal(model.predict(pima.X_test), model.classes_[probability.argmax(axis=1)])
@@ -52,7 +52,7 @@ def test_predictions_agree_with_each_other(fitted, pima, predictor):
 
 
 def test_svm_predictor_is_the_svm_with_these_hyperparameters(pima):
-    model = TunedSVC(freedom=0, predictor="svm", standardize=False, random_state=0).fit(pima.X_train, pima.y_train)
+    model = TunedSVC(ard=0, predictor="svm", standardize=False, random_state=0).fit(pima.X_train, pima.y_train)
     svm = MarginSVC(model.C_, kernel=model.kernel_).fit(pima.X_train, pima.y_train)
     np.testing.assert_allclose(model.decision_function(pima.X_test), svm.decision_function(pima.X_test), atol=1e-8)
 
@@ -78,15 +78,15 @@ def test_irrelevant_inputs_are_found_out():
     model = TunedSVC(random_state=0).fit(X, y)
     assert model.feature_importances_.argmax() == 2
     assert model.feature_importances_[2] > 0.5
-    straight = TunedSVC(freedom=0, random_state=0).fit(X, X[:, 1] + 0.1 * X[:, 2] > 0)
+    straight = TunedSVC(ard=0, random_state=0).fit(X, X[:, 1] + 0.1 * X[:, 2] > 0)
     assert straight.feature_importances_.argmax() == 1, "a linear effect is seen, with one length scale for all inputs"
 
 
 def test_units_of_the_inputs_do_not_matter():
     problem = zoo.blobs(50, 3)
     units = np.array([1e-150, 1e150, 3.0])
-    plain = TunedSVC(freedom=0.3, random_state=0).fit(problem.X, problem.y)
-    scaled = TunedSVC(freedom=0.3, random_state=0).fit(problem.X * units, problem.y)
+    plain = TunedSVC(ard=0.3, random_state=0).fit(problem.X, problem.y)
+    scaled = TunedSVC(ard=0.3, random_state=0).fit(problem.X * units, problem.y)
     np.testing.assert_allclose(
         plain.predict_proba(problem.X), scaled.predict_proba(problem.X * units), rtol=0, atol=1e-6
     )
@@ -143,13 +143,13 @@ def test_one_in_a_thousand(full):
     model = TunedSVC(random_state=0).fit(X, np.arange(n) == 0)
     probability = model.predict_proba(X)[:, 1]
     assert probability.mean() == pytest.approx(1 / n, rel=0.5)
-    assert model.loo_error_ <= 2 / n
+    assert model.expected_error_ <= 2 / n
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"freedom": -1}, "freedom is -1"),
+        ({"ard": -1}, "ard is -1"),
         ({"predictor": "tree"}, "predictor is 'tree'"),
         ({"criterion": "guess"}, "criterion is 'guess'"),
         ({"criterion": "gacv", "slack": "quadratic"}, "slack is 'quadratic'"),

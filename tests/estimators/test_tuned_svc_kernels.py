@@ -82,7 +82,7 @@ def test_helps_where_it_should_and_does_little_harm_where_not(shape: str, gain: 
 
 
 def test_rbf_is_the_papers_kernel() -> None:
-    model = TunedSVC(kernel="rbf", freedom=0).fit(*drawn("smooth", N, 1))
+    model = TunedSVC(kernel="rbf", ard=0).fit(*drawn("smooth", N, 1))
     assert model.term_shares_ == {"smooth": pytest.approx(1.0)}
     assert (model.k0_, model.koff_) == (model.hyperparameters_.k0, model.hyperparameters_.koff)
 
@@ -108,13 +108,13 @@ def test_takes_any_kernel(kernel) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the search had not converged")
-@pytest.mark.parametrize("freedom", [0, 1.0])
+@pytest.mark.parametrize("ard", [0, 1.0])
 @pytest.mark.parametrize(
     ("criterion", "slack"), [("laplace-evidence", "quadratic"), ("span", "quadratic"), ("gacv", "linear")]
 )
-def test_criteria_of_the_svm_alone_tune_the_default_kernel(criterion: str, slack: str, freedom: float) -> None:
+def test_criteria_of_the_svm_alone_tune_the_default_kernel(criterion: str, slack: str, ard: float) -> None:
     X, y = drawn("straight", N, 2)
-    model = TunedSVC(freedom, criterion=criterion, slack=slack, random_state=0).fit(X[:80], y[:80])
+    model = TunedSVC(ard, criterion=criterion, slack=slack, random_state=0).fit(X[:80], y[:80])
     scores = [record.point.score for record in model.trace_.accepted]
     assert len(model.trace_) > 1
     assert scores == sorted(scores)
@@ -125,7 +125,7 @@ def test_criteria_of_the_svm_alone_tune_the_default_kernel(criterion: str, slack
 
 def test_low_rank_takes_any_kernel() -> None:
     X, y = drawn("straight", N, 2)
-    model = TunedSVC(kernel=RBF() + Linear(), freedom=0, rank=20, random_state=0).fit(X, y)
+    model = TunedSVC(kernel=RBF() + Linear(), ard=0, rank=20, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.7
 
 
@@ -142,7 +142,7 @@ def test_models_with_the_default_kernel_are_saved(tmp_path: Path, fitted: dict[s
 @pytest.mark.filterwarnings("ignore:klin = 0.001 ended on its lower bound")
 def test_terms_that_carry_nothing_are_dropped() -> None:
     tight = Prior(laws={"k1": (np.log(1e-3), 0.01), "klin": (np.log(1e-3), 0.01)}, k0=(np.log(30.0), 0.01))
-    model = TunedSVC(freedom=0, prior=tight).fit(*drawn("smooth", N, 1))
+    model = TunedSVC(ard=0, prior=tight).fit(*drawn("smooth", N, 1))
     assert model.kernel_.present == ("k0", "koff")
     assert set(model.term_shares_) == {"smooth"}
 
@@ -162,7 +162,7 @@ def test_a_line_goes_on_where_curves_fade() -> None:
     """Ten spreads away from the training rows the straight part decides, and the paper's kernel knows little."""
     X, y = drawn("straight", N, 1)
     far = np.array([[10.0, -10.0, 0.0, 0.0, 0.0]])
-    blend, plain = (TunedSVC(kernel=kernel, freedom=0, random_state=0).fit(X, y) for kernel in ("auto", "rbf"))
+    blend, plain = (TunedSVC(kernel=kernel, ard=0, random_state=0).fit(X, y) for kernel in ("auto", "rbf"))
     assert blend.predict_proba(far)[0, 1] > 0.99
     assert blend.predict_proba(far)[0, 1] > plain.predict_proba(far)[0, 1]
 

@@ -75,7 +75,7 @@ def check(seed: int) -> None:
     frame, y = random_table(rng)
     holder = rng.choice(["pandas", "polars", "array"], p=[0.7, 0.15, 0.15])
     parameters = {
-        "freedom": (0, 0.5, "auto")[int(rng.choice(3, p=[0.7, 0.27, 0.03]))],
+        "ard": (0, 0.5, "auto")[int(rng.choice(3, p=[0.7, 0.27, 0.03]))],
         "standardize": bool(rng.random() < 0.8) or any(str(name).startswith("huge") for name in frame),
         "predictor": str(rng.choice(["posterior", "svm"])),
         "kernel": str(rng.choice(["auto", "rbf"])),
@@ -84,7 +84,7 @@ def check(seed: int) -> None:
     model.fit(held_by(frame, holder), y)
     assert model.feature_importances_.shape == (frame.shape[1],)
     assert model.feature_importances_.sum() == pytest.approx(1.0)
-    assert np.isfinite(model.loo_log_loss_)
+    assert np.isfinite(model.expected_log_loss_)
     for rows in (frame, new_table(frame, rng)):
         table = held_by(rows, holder)
         probability = model.predict_proba(table)

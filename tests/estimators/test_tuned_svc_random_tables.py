@@ -62,7 +62,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, 
 
 PARAMETERS = st.fixed_dictionaries(
     {
-        "freedom": st.sampled_from(["auto", 0, 0.3, 3.0]),
+        "ard": st.sampled_from(["auto", 0, 0.3, 3.0]),
         "slack": st.sampled_from([None, "quadratic"]),
         "predictor": st.sampled_from(["posterior", "svm"]),
         "class_weight": st.sampled_from([None, "balanced"]),
@@ -108,8 +108,8 @@ def check(model: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, 
             assert np.isfinite(value)
         assert np.isfinite(model.log_evidence_) == (model.ensemble_.main.labels == "slack")
         # A class too rare for folds leaves nothing to expect where length scales are free.
-        assert np.isfinite(model.loo_log_loss_) or model.freedom not in ("auto", 0)
-        assert 0.0 <= model.loo_error_ <= 1.0 or np.isnan(model.loo_log_loss_)
+        assert np.isfinite(model.expected_log_loss_) or model.ard not in ("auto", 0)
+        assert 0.0 <= model.expected_error_ <= 1.0 or np.isnan(model.expected_log_loss_)
         assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 

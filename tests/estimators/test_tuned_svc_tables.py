@@ -31,7 +31,7 @@ pytestmark = [
 ]
 
 PROBLEM = zoo.blobs(40, 2, shift=0.8)
-FEW = {"freedom": 0, "max_evaluations": 15, "random_state": 0}
+FEW = {"ard": 0, "max_evaluations": 15, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +113,8 @@ def test_tables_that_are_none_are_refused(X, y, message):
         ({"restarts": 1.5}, "restarts is 1.5"),
         ({"max_evaluations": 0}, "max_evaluations is 0"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0"),
-        ({"freedom": True}, "freedom is True"),
-        ({"freedom": float("nan")}, "freedom is nan"),
+        ({"ard": True}, "ard is True"),
+        ({"ard": float("nan")}, "ard is nan"),
         ({"prior": 0.3}, "prior is 0.3"),
         ({"search": "luck"}, "search is 'luck'"),
         ({"class_weight": "even"}, "class_weight is 'even'"),
@@ -135,15 +135,15 @@ def test_errors_say_what_is_allowed(parameters, message):
 def test_weights_are_repetitions(rng):
     counts = rng.integers(0, 4, size=PROBLEM.n)
     new = rng.normal(size=(20, 2))
-    for parameters in ({}, {"freedom": 0.5}, {"class_weight": "balanced"}, {"predictor": "svm", "freedom": 0}):
+    for parameters in ({}, {"ard": 0.5}, {"class_weight": "balanced"}, {"predictor": "svm", "ard": 0}):
         model = TunedSVC(random_state=0, max_evaluations=20, **parameters)
         weighted = clone(model).fit(PROBLEM.X, PROBLEM.y, sample_weight=counts)
         order = rng.permutation(counts.sum())
         X, y = np.repeat(PROBLEM.X, counts, axis=0)[order], np.repeat(PROBLEM.y, counts)[order]
         repeated = clone(model).fit(X, y)
         np.testing.assert_allclose(weighted.predict_proba(new), repeated.predict_proba(new), rtol=0, atol=1e-9)
-        assert weighted.loo_error_ == pytest.approx(repeated.loo_error_, abs=1e-12)
-        assert weighted.loo_log_loss_ == pytest.approx(repeated.loo_log_loss_, abs=1e-9)
+        assert weighted.expected_error_ == pytest.approx(repeated.expected_error_, abs=1e-12)
+        assert weighted.expected_log_loss_ == pytest.approx(repeated.expected_log_loss_, abs=1e-9)
 
 
 def test_class_weights_move_the_boundary():
@@ -183,7 +183,7 @@ def test_shows_itself_and_can_be_cloned():
     model = TunedSVC(0.3, prior=Prior(spread=1.0), n_jobs=2)
     assert clone(model).get_params() == model.get_params()
     assert "TunedSVC" in model._repr_html_()
-    assert repr(TunedSVC(freedom=0)) == "TunedSVC(freedom=0)"
+    assert repr(TunedSVC(ard=0)) == "TunedSVC(ard=0)"
 
 
 def test_classes_in_processes_change_nothing(iris):
@@ -211,18 +211,18 @@ def test_predictions_agree_where_classes_tie(predictor):
 
 def test_part_of_the_rows_stops_searches_early(iris):
     X, y = iris
-    model = TunedSVC(freedom=3.0, validation_fraction=0.3, random_state=0).fit(X, y)
+    model = TunedSVC(ard=3.0, validation_fraction=0.3, random_state=0).fit(X, y)
     trace = model.trace_.to_arrays()
     assert np.isfinite(trace["validation_error"][trace["accepted"]]).all()
     errors = trace["validation_error"][trace["accepted"]]
     assert model.trace_.best("validation").errors["validation"] == errors.min()
     assert len(model.ensemble_.X) == len(X)  # trained on all rows
-    assert np.isfinite(model.loo_log_loss_)
-    assert model.loo_error_ < 0.25
-    again = TunedSVC(freedom=3.0, validation_fraction=0.3, random_state=0).fit(X, y)
+    assert np.isfinite(model.expected_log_loss_)
+    assert model.expected_error_ < 0.25
+    again = TunedSVC(ard=3.0, validation_fraction=0.3, random_state=0).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     stacked = TunedSVC(validation_fraction=0.2, random_state=0, max_evaluations=10).fit(X[y < 2], y[y < 2])
-    assert stacked.loo_error_ < 0.1
+    assert stacked.expected_error_ < 0.1
 
 
 def test_each_class_is_set_aside_in_part(rng):
@@ -242,11 +242,11 @@ def test_progress_is_silent_unless_asked_for(capfd, monkeypatch):
         assert "training" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("freedom", ["auto", 0.0, 0.5])
-def test_progress_is_lines_of_text_where_there_is_no_terminal(freedom, capfd):
-    TunedSVC(freedom, progress=None, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+@pytest.mark.parametrize("ard", ["auto", 0.0, 0.5])
+def test_progress_is_lines_of_text_where_there_is_no_terminal(ard, capfd):
+    TunedSVC(ard, progress=None, random_state=0).fit(PROBLEM.X, PROBLEM.y)
     assert capfd.readouterr() == ("", "")
-    TunedSVC(freedom, progress=True, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+    TunedSVC(ard, progress=True, random_state=0).fit(PROBLEM.X, PROBLEM.y)
     lines = capfd.readouterr().err.splitlines()
     stages = ["search", "folds", "training"]
     assert [line.split(":")[0].split(",")[0] for line in lines if "last search" not in line] == [*stages, "fitted in 0"]
@@ -295,17 +295,17 @@ class TestAdvice:
 
     def test_a_search_cut_short(self):
         with pytest.warns(ConvergenceWarning, match="not converged after 2 evaluations; raise max_evaluations"):
-            TunedSVC(freedom=0, max_evaluations=2).fit(PROBLEM.X, PROBLEM.y)
+            TunedSVC(ard=0, max_evaluations=2).fit(PROBLEM.X, PROBLEM.y)
 
     def test_a_bound(self):
         X = np.repeat(np.arange(6.0), 30)[:, None] + np.tile(np.linspace(0.0, 1e-3, 30), 6)[:, None]
         free = Prior(C=(0.0, np.inf), k0=(0.0, np.inf), koff=(0.0, np.inf), length_scale=(0.0, 1e6))
-        model = TunedSVC(criterion="ep-evidence", prior=free, freedom=0)
+        model = TunedSVC(criterion="ep-evidence", prior=free, ard=0)
         with pytest.warns(ConvergenceWarning, match=r"ended on its upper bound.*e.g. prior=Prior\("):
             model.fit(X, (X[:, 0].round() % 2).astype(int))
 
     def test_restarts_at_odds(self):
-        model = TunedSVC(freedom=0, restarts=2, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+        model = TunedSVC(ard=0, restarts=2, random_state=0).fit(PROBLEM.X, PROBLEM.y)
         runs = model.restarts_
         assert _at_odds(runs, as_criterion("ep-loo")) == []  # they found the same
         apart = [replace(run, score=run.score - 0.1 * k, value=run.value - 0.1 * k) for k, run in enumerate(runs)]

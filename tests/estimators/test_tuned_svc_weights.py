@@ -43,7 +43,7 @@ def surveyed(n: int, seed: int):
 def test_a_common_factor_changes_nothing(plain, factor):
     model = fitted(weights=np.full(250, factor))
     assert_allclose(model.predict_proba(NEW), plain.predict_proba(NEW), atol=1e-6)
-    assert model.loo_log_loss_ == pytest.approx(plain.loo_log_loss_, abs=1e-6)
+    assert model.expected_log_loss_ == pytest.approx(plain.expected_log_loss_, abs=1e-6)
 
 
 def test_a_common_number_of_repetitions_changes_nothing():
@@ -59,7 +59,7 @@ def test_rows_given_three_times_are_a_class_weight_of_three(plain):
     for model in (copied, weighted):
         expected = plain.decision_function(NEW) + np.log(3)  # the odds of the rarer class are three times as large
         assert_allclose(model.decision_function(NEW), expected, atol=1e-5)
-        assert model.loo_log_loss_ == pytest.approx(weighted.loo_log_loss_, abs=1e-6)
+        assert model.expected_log_loss_ == pytest.approx(weighted.expected_log_loss_, abs=1e-6)
 
 
 @pytest.mark.parametrize("weights", ["copies", "log-normal"])
@@ -71,7 +71,7 @@ def test_the_expected_error_stays_honest(weights):
     weight = np.bincount(rows, minlength=250) if given is None else given
     error = np.mean(model.predict(NEW) != NEW_Y)
     deviation = np.sqrt(error * (1 - error) * (weight @ weight) / weight.sum() ** 2)
-    assert abs(model.loo_error_ - error) < 3 * deviation
+    assert abs(model.expected_error_ - error) < 3 * deviation
     assert error < 1.3 * np.mean(fitted().predict(NEW) != NEW_Y)
 
 
@@ -97,7 +97,7 @@ def test_three_classes_are_weighted():
 
 
 def test_the_svm_is_trained_with_the_weights():
-    model = fitted(class_weight={0: 1, 1: 3}, freedom=0, predictor="svm", standardize=False)
+    model = fitted(class_weight={0: 1, 1: 3}, ard=0, predictor="svm", standardize=False)
     weights = np.where(RARE, 3.0, 1.0)
     h = model.hyperparameters_
     svm = MarginSVC(h.C, kernel=h.kernel).fit(*TRAIN, weights / weights.mean())
@@ -114,7 +114,7 @@ def test_repetitions_of_discrete_inputs_are_examples():
     for given in (None, weights):
         model = TunedSVC(random_state=0).fit(inputs, labels, given)
         assert np.mean(model.predict(new) != answers) < 0.32
-        assert abs(model.loo_error_ - 0.28) < 0.1
+        assert abs(model.expected_error_ - 0.28) < 0.1
 
 
 def test_large_counts_are_as_quick_as_small_ones():
@@ -128,6 +128,6 @@ def test_unequal_weights_are_worth_fewer_examples():
     """In each class their mean is the same, and their sum (Σw)²/Σw² where classes weigh the same."""
     rng = np.random.default_rng(0)
     weights = rng.lognormal(size=250)
-    total = [fitted(weights=given, freedom=0).ensemble_.sample_weight.sum() for given in (None, weights)]
+    total = [fitted(weights=given, ard=0).ensemble_.sample_weight.sum() for given in (None, weights)]
     own = weights / (np.bincount(TRAIN[1], weights) / np.bincount(TRAIN[1]))[TRAIN[1]]
     assert_allclose(total, [250, own.sum() ** 2 / (own @ own)])

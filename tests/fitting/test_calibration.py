@@ -72,7 +72,7 @@ def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
     clean = np.where(X[:, 0] + X[:, 1] ** 2 > 1, 1, 0)
     y = np.where(rng.random(6000) < 0.2, 1 - clean, clean)
     train, test = slice(0, 2000), slice(2000, 6000)
-    model = TunedSVC(freedom=0, rank=40, subset=500, random_state=0).fit(X[train], y[train])
+    model = TunedSVC(ard=0, rank=40, subset=500, random_state=0).fit(X[train], y[train])
     binary = model.ensemble_
     assert binary.calibration is not None
     probability = model.predict_proba(X[test])
@@ -82,10 +82,10 @@ def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
         return -np.mean(np.log(np.where(y[test] == 1, positive, 1 - positive)))
 
     assert loss(probability[:, 1]) < loss(raw)
-    assert model.loo_log_loss_ == pytest.approx(loss(probability[:, 1]), abs=0.03)
+    assert model.expected_log_loss_ == pytest.approx(loss(probability[:, 1]), abs=0.03)
     np.testing.assert_array_equal(model.predict(X[test]), probability.argmax(axis=1))
     np.testing.assert_array_equal(model.decision_function(X[test]) > 0, probability[:, 1] > 0.5)
     save_model(model, tmp_path / "model.skops")
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_allclose(again.predict_proba(X[:9]), model.predict_proba(X[:9]))
-    assert TunedSVC(freedom=0, random_state=0).fit(X[:100], y[:100]).ensemble_.calibration is None
+    assert TunedSVC(ard=0, random_state=0).fit(X[:100], y[:100]).ensemble_.calibration is None

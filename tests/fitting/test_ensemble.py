@@ -12,10 +12,10 @@ from scipy.special import logsumexp
 import zoo
 from fits import BLEND, fitted
 from marginwise.fitting.ensemble import Ensemble
-from marginwise.problem import ClassProblem, as_problem
+from marginwise.problem import MulticlassProblem, as_problem
 
 TWO = zoo.blobs(120, 2)
-THREE = ClassProblem(TWO.X, (TWO.X[:, 0] > -0.5).astype(float) + (TWO.X[:, 0] > 0.8), np.ones(120), n_classes=3)
+THREE = MulticlassProblem(TWO.X, (TWO.X[:, 0] > -0.5).astype(float) + (TWO.X[:, 0] > 0.8), np.ones(120), n_classes=3)
 NEW = np.random.default_rng(1).normal(size=(30, 2))
 
 

@@ -18,7 +18,7 @@ from marginwise.fitting.screening import selection_names
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
-from marginwise.problem import ClassProblem, as_problem
+from marginwise.problem import MulticlassProblem, as_problem
 from marginwise.tuning import SearchSettings, tune_problem
 
 
@@ -148,12 +148,12 @@ def test_noise_is_not_taken_for_more_with_free_length_scales(n_classes):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), np.arange(n) % n_classes
     with pytest.warns(UserWarning, match="do not help to predict y"):
-        model = TunedSVC(freedom=1.0, max_evaluations=15, random_state=0).fit(X, y)
+        model = TunedSVC(ard=1.0, max_evaluations=15, random_state=0).fit(X, y)
     chance = 1.0 - 1.0 / n_classes
-    assert abs(model.loo_error_ - chance) < 3.0 * np.sqrt(chance * (1.0 - chance) / n)
+    assert abs(model.expected_error_ - chance) < 3.0 * np.sqrt(chance * (1.0 - chance) / n)
     ensemble = model.ensemble_
     loss = -np.log(ensemble.held_out[np.arange(n), ensemble.codes])
-    assert loss.mean() == pytest.approx(model.loo_log_loss_)
+    assert loss.mean() == pytest.approx(model.expected_log_loss_)
     assert loss.mean() > np.log(n_classes) - 3.0 * loss.std() / np.sqrt(n)
 
 
@@ -227,6 +227,6 @@ def test_the_evidence_is_that_of_the_slack_likelihood():
 def test_three_classes_have_no_slack_likelihood():
     y = np.arange(60.0) % 3
     X = np.random.default_rng(0).normal(size=(60, 2)) + 2.0 * np.eye(3)[y.astype(int)][:, :2]
-    stack = fitted(ClassProblem(X, y, np.ones(60), n_classes=3))
+    stack = fitted(MulticlassProblem(X, y, np.ones(60), n_classes=3))
     assert {member.labels for member in stack.members} <= {"least-squares", "softmax"}
     assert stack.held_out.shape == (60, 3)

@@ -8,11 +8,11 @@ import pytest
 import zoo
 from marginwise.fitting.folds import Folds, sample_of
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.problem import ClassProblem, as_problem
+from marginwise.problem import MulticlassProblem, as_problem
 
 RNG = np.random.default_rng(0)
 REPEATED = as_problem(RNG.normal(size=(40, 2)), np.tile([1.0, -1.0], 20), 1.0 + np.arange(40) % 3)
-CLASSES = ClassProblem(RNG.normal(size=(50, 2)), np.arange(50.0) % 3, np.ones(50), n_classes=3)
+CLASSES = MulticlassProblem(RNG.normal(size=(50, 2)), np.arange(50.0) % 3, np.ones(50), n_classes=3)
 
 
 @pytest.mark.parametrize("problem", [REPEATED, CLASSES], ids=["repeated", "classes"])
@@ -20,7 +20,7 @@ def test_every_example_is_in_one_fold_and_labels_are_spread_evenly(problem):
     folds = Folds.assign(problem, 0)
     assert len(folds) == SCHEDULE.n_folds
     np.testing.assert_allclose(folds.counts.sum(axis=1), problem.counted)
-    for label in range(problem.classes):
+    for label in range(problem.n_classes):
         sizes = folds.counts[problem.labels == label].sum(axis=0)
         assert np.ptp(sizes) <= 1.0
 
@@ -33,7 +33,7 @@ def test_what_stays_in_and_what_is_left_out_are_all_examples(problem):
         np.testing.assert_array_equal(outside, problem.X[folds.rows[k]])
         assert inside.counted.sum() + folds.counts[:, k].sum() == pytest.approx(problem.counted.sum())
         assert inside.weights.sum() == pytest.approx(problem.weights.sum() - folds.counts[:, k] @ problem.left_out)
-        assert inside.classes == problem.classes
+        assert inside.n_classes == problem.n_classes
         assert type(inside) is type(problem)
     assert folds.weights.sum() == pytest.approx(problem.weights.sum())
     assert len(folds.labels) == len(folds.weights) == (folds.counts > 0).sum()
@@ -60,7 +60,7 @@ def test_the_rarer_label_limits_the_number_of_folds():
     X = np.arange(20.0)[:, None]
     assert len(Folds.assign(as_problem(X, np.where(np.arange(20) < 3, 1.0, -1.0)), 0)) == 3
     assert Folds.assign(as_problem(X, np.where(np.arange(20) < 1, 1.0, -1.0)), 0) is None
-    rare = ClassProblem(X, np.r_[np.zeros(10), np.ones(9), 2.0], np.ones(20), n_classes=3)
+    rare = MulticlassProblem(X, np.r_[np.zeros(10), np.ones(9), 2.0], np.ones(20), n_classes=3)
     assert len(Folds.assign(rare, 0)) == SCHEDULE.n_folds  # two classes are enough to be told apart
 
 

@@ -12,13 +12,13 @@ from marginwise.fitting.labels import LeastSquaresLabels, Scale, SlackLabels, So
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
-from marginwise.many import best_softmax_C
 from marginwise.model import Model
-from marginwise.problem import ClassProblem, as_problem
+from marginwise.multiclass import best_softmax_C
+from marginwise.problem import MulticlassProblem, as_problem
 
 TWO = zoo.blobs(40, 2)
 WEIGHTED = as_problem(TWO.X, TWO.y, 1.0 + np.arange(40) % 3)
-THREE = ClassProblem(TWO.X, np.arange(40.0) % 3, np.ones(40), n_classes=3)
+THREE = MulticlassProblem(TWO.X, np.arange(40.0) % 3, np.ones(40), n_classes=3)
 H = Hyperparameters(0.8, 1.2, 0.3, [1.0, 2.0])
 NEW = np.random.default_rng(1).normal(size=(25, 2))
 SLACK = as_slack("linear")
@@ -27,7 +27,7 @@ CASES = [
     pytest.param(labels, problem, id=f"{labels.name} {name}")
     for labels in (LeastSquaresLabels(), SoftmaxLabels(), SlackLabels(SLACK), SlackLabels(as_slack("quadratic")))
     for name, problem in (("two", TWO), ("weighted", WEIGHTED), ("three", THREE))
-    if problem.classes == 2 or labels.name != "slack"
+    if problem.n_classes == 2 or labels.name != "slack"
 ]
 
 
@@ -39,14 +39,14 @@ def test_the_predictor_is_there_again_from_what_is_stored(labels, problem):
     moments = (one.latent_mean_and_variance(NEW) for one in (again, trained.predictor))
     for one, other in zip(*moments, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
-    assert sum(part.size for part in trained.stored) <= 3 + problem.n * (1 + problem.classes)  # no n×n matrix
+    assert sum(part.size for part in trained.stored) <= 3 + problem.n * (1 + problem.n_classes)  # no n×n matrix
 
 
 @pytest.mark.parametrize(("labels", "problem"), CASES)
 def test_probabilities_are_normalised(labels, problem):
     trained = labels.train(problem, H)
     for logs in (trained.log_left_out, trained.predictor.log_proba(NEW)):
-        assert logs.shape[1] == problem.classes
+        assert logs.shape[1] == problem.n_classes
         np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0, rtol=1e-9)
     assert len(trained.log_left_out) == problem.n
     assert trained.status.ok
@@ -68,7 +68,7 @@ def test_what_is_said_of_a_row_left_out_is_near_what_a_model_without_it_says(lab
 
 @pytest.mark.parametrize("labels", [LeastSquaresLabels(), SoftmaxLabels()], ids=lambda labels: labels.name)
 def test_two_classes_are_a_case_of_many(labels):
-    as_classes = ClassProblem(WEIGHTED.X, WEIGHTED.labels.astype(float), WEIGHTED.weights, n_classes=2)
+    as_classes = MulticlassProblem(WEIGHTED.X, WEIGHTED.labels.astype(float), WEIGHTED.weights, n_classes=2)
     one, other = labels.train(WEIGHTED, H), labels.train(as_classes, H)
     np.testing.assert_allclose(one.log_left_out, other.log_left_out, atol=1e-12)
     np.testing.assert_allclose(one.predictor.log_proba(NEW), other.predictor.log_proba(NEW), atol=1e-12)
@@ -77,7 +77,7 @@ def test_two_classes_are_a_case_of_many(labels):
 @pytest.mark.parametrize(("labels", "problem"), CASES)
 def test_units_of_latent_values_are_those_of_log_odds(labels, problem):
     """By a difference where the latent value is 0, with no doubt about it."""
-    if problem.classes > 2:
+    if problem.n_classes > 2:
         return
     predictor = labels.train(problem, H).predictor
     h, nothing = 1e-5, np.full(2, 1e-12)

@@ -97,7 +97,7 @@ def fitted_or_told(folder: Path, rng: np.random.Generator) -> str:
     path.write_bytes(KINDS[ending](rng))
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        words = ["fit", str(path), "--freedom", "0", "--max-evaluations", "1", "--force"]
+        words = ["fit", str(path), "--ard", "0", "--max-evaluations", "1", "--force"]
         files = ["-m", str(folder / "m.skops"), "-r", str(folder / "r.html")] if rng.random() < 0.1 else ["--no-files"]
         code = main([*words, *files])
     told = out.getvalue() + err.getvalue()
@@ -121,7 +121,7 @@ def load_libraries(folder: Path) -> None:
     tables[0].write_text(text + "".join(rows))
     parquet.write_table(csv.read_csv(tables[0]), tables[1])
     for table in tables:
-        words = ["--freedom", "0", "--max-evaluations", "1", "--force", "--quiet"]
+        words = ["--ard", "0", "--max-evaluations", "1", "--force", "--quiet"]
         assert main(["fit", str(table), *words, "-m", str(folder / "m.skops"), "-r", str(folder / "r.html")]) == 0
 
 

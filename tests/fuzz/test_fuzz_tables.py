@@ -75,7 +75,7 @@ def fitted_or_refused(rng: np.random.Generator) -> str:
         probability = model.predict_proba(new)
         assert np.isfinite(probability).all()
         np.testing.assert_allclose(probability.sum(axis=1), 1.0, atol=1e-9)
-        assert np.isfinite([model.loo_error_, model.loo_log_loss_]).all()
+        assert np.isfinite([model.expected_error_, model.expected_log_loss_]).all()
         assert np.isfinite(model.feature_importances_).all()
     return type(model).__name__
 

@@ -50,7 +50,7 @@ _SAME_NAME = (
     "encoding",
     "header",
     "keep",
-    "freedom",
+    "ard",
     "criterion",
     "slack",
     "restarts",

@@ -37,8 +37,8 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         "--slack", choices=("linear", "quadratic"), help="penalty for small margins (default: the criterion's)"
     )
     tuning.add_argument(
-        "--freedom",
-        type=_freedom,
+        "--ard",
+        type=_ard,
         default="auto",
         metavar="NUMBER",
         help="how far length scales may differ, 0 for one that serves all inputs (default: auto, found by folds)",
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = check_table(table)
     chosen_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
-        arguments.freedom,
+        arguments.ard,
         criterion=arguments.criterion,
         slack=arguments.slack,
         restarts=arguments.restarts,
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_model(model, table, draft)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
     if arguments.class_weight is None:  # where classes count the same, the commonest is no measure
-        findings += check_error(model.loo_error_, table)
+        findings += check_error(model.expected_error_, table)
     summary = summarise(
         model,
         table,
@@ -145,7 +145,7 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     return model, report
 
 
-def _freedom(text: str) -> str | float:
+def _ard(text: str) -> str | float:
     if text == "auto":
         return text
     try:

@@ -29,10 +29,10 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
     commonest = 1 - max(summary.classes.values()) / summary.rows
     page.facts(
         [
-            (percent(summary.loo_error), f"error expected on new data, ± {100 * summary.error_deviation:.1f}"),
+            (percent(summary.expected_error), f"error expected on new data, ± {100 * summary.error_deviation:.1f}"),
             (percent(commonest), "error if the commonest class is always predicted"),
             (
-                f"{summary.loo_log_loss:.3f}",
+                f"{summary.expected_log_loss:.3f}",
                 f"log-loss expected on new data ({_entropy(summary):.3f} without any input)",
             ),
             *_area(summary),
@@ -136,13 +136,13 @@ def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     )
     rows: list[list[Any]] = [
         [
-            *(m.separates, Cell(f"{m.weight:.2f}", m.weight), m.freedom),
+            *(m.separates, Cell(f"{m.weight:.2f}", m.weight), m.ard),
             *(Cell(m.shown(name), m.hyperparameters.get(name)) for name in summary.names),
             *(m.criterion_value, m.evaluations),
         ]
         for m in summary.members
     ]
-    header = ["classes", "weight", "freedom", *summary.names, summary.criterion, "evaluations"]
+    header = ["classes", "weight", "ard", *summary.names, summary.criterion, "evaluations"]
     page.table(header, rows, caption="Tuned models")
     figure = page_figure(4.4)
     TraceDisplay.from_estimator(model, ax=figure.subplots(2, 1, sharex=True))

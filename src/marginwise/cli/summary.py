@@ -29,7 +29,7 @@ class Member:
 
     separates: str
     weight: float
-    freedom: float
+    ard: float
     hyperparameters: dict[str, float]
     criterion_value: float | None
     evaluations: int
@@ -57,8 +57,8 @@ class FitSummary:
     criterion: str
     slack: str
     seed: int
-    loo_error: float
-    loo_log_loss: float
+    expected_error: float
+    expected_log_loss: float
     term_shares: dict[str, float]
     relevances: dict[str, float]
     influences: dict[str, float]
@@ -76,12 +76,13 @@ class FitSummary:
     @property
     def error_deviation(self) -> float:
         """Standard error of the estimated error: that of a share of the rows."""
-        return float(np.sqrt(self.loo_error * (1 - self.loo_error) / self.rows))
+        return float(np.sqrt(self.expected_error * (1 - self.expected_error) / self.rows))
 
     @property
     def expected(self) -> str:
         """What to expect on new data, in words."""
-        return f"error {percent(self.loo_error)} (± {100 * self.error_deviation:.1f}), log-loss {self.loo_log_loss:.3f}"
+        error = f"error {percent(self.expected_error)} (± {100 * self.error_deviation:.1f})"
+        return f"{error}, log-loss {self.expected_log_loss:.3f}"
 
     @property
     def contents(self) -> str:
@@ -154,10 +155,10 @@ class FitSummary:
     def member_rows(self) -> list[list[str]]:
         """Return a table of the models that are averaged, with its header."""
         rows = [
-            [f"  {m.separates}", f"{m.weight:.2f}", f"{m.freedom:g}", *(m.shown(name) for name in self.names)]
+            [f"  {m.separates}", f"{m.weight:.2f}", f"{m.ard:g}", *(m.shown(name) for name in self.names)]
             for m in self.members
         ]
-        return [["  classes", "weight", "freedom", *self.names], *rows]
+        return [["  classes", "weight", "ard", *self.names], *rows]
 
 
 def ranked(values: dict[str, float]) -> list[tuple[str, float]]:
@@ -197,8 +198,8 @@ def summarise(
         criterion=model.ensemble_.criterion,
         slack=model.ensemble_.slack.name,
         seed=seed,
-        loo_error=model.loo_error_,
-        loo_log_loss=model.loo_log_loss_,
+        expected_error=model.expected_error_,
+        expected_log_loss=model.expected_log_loss_,
         term_shares=model.term_shares_,
         relevances=relevances,
         influences=influences(model, table, seed),
@@ -216,7 +217,7 @@ def _member(member: Any, separates: str) -> Member:
     return Member(
         separates=f"{separates} by {member.labels}",
         weight=member.weight,
-        freedom=member.spread,
+        ard=member.spread,
         hyperparameters=dict(zip(found.names, found.values.tolist(), strict=True)),
         criterion_value=None if np.isnan(tuning.value) else float(tuning.value),
         evaluations=len(tuning.trace),

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array
-from marginwise.draw import row_numbers
+from marginwise.row_hash import hash_rows
 
 #: Hashes that are kept; the share of rows that were trained on then has a standard error of at most 0.5/√4096 = 0.8 %.
 _MOST = 4096
@@ -29,11 +29,11 @@ class TrainingRows:
     @classmethod
     def of(cls, cells: Array, most: int = _MOST) -> TrainingRows:
         """Return those of cells as numbers."""
-        hashes = np.unique(row_numbers(cells, 0))
+        hashes = np.unique(hash_rows(cells, 0))
         return cls(hashes[:most], len(hashes) <= most)
 
     def share(self, cells: Array) -> float:
         """Return the share of these rows that are equal to one that was trained on."""
-        hashes = row_numbers(cells, 0)
+        hashes = hash_rows(cells, 0)
         known = hashes if self.complete else hashes[hashes <= self.hashes[-1]]
         return float(np.isin(known, self.hashes).mean()) if len(known) else 0.0

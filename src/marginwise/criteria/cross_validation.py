@@ -28,9 +28,9 @@ from marginwise.criteria.training import (
     wrong,
 )
 from marginwise.errors import InvalidInputError
-from marginwise.examples import deal
 from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.model import Model
+from marginwise.multiplicity import assign_folds
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 from marginwise.svm import Solution, solve_problem
@@ -185,14 +185,14 @@ def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
 
     There are never more folds than rows, so that none is empty.
     """
-    dealt = deal((y > 0).astype(np.intp), np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
+    dealt = assign_folds((y > 0).astype(np.intp), np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
     return dealt.argmax(axis=1)
 
 
 def dealt_out(problem: Problem, folds: int, seed: int) -> Array:
     """Return the number of examples of each row in each fold; there are never more folds than examples."""
     number = max(1, min(folds, int(problem.counted.sum())))
-    return deal(problem.labels, problem.counted, number, np.random.default_rng(seed))
+    return assign_folds(problem.labels, problem.counted, number, np.random.default_rng(seed))
 
 
 def _validate(problem: Problem, dealt: Array, model: Model, slack: Slack, state: Any) -> _Validation:

@@ -10,9 +10,9 @@ from marginwise._arrays import Array
 from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
-from marginwise.many.link import SoftmaxLink, fit_link
-from marginwise.many.posterior import ClassPosterior, least_squares
 from marginwise.model import Model
+from marginwise.multiclass.link import SoftmaxLink, fit_link
+from marginwise.multiclass.posterior import ClassPosterior, least_squares
 from marginwise.problem import Problem
 
 
@@ -20,7 +20,7 @@ class LeastSquaresLeaveOneOut(Criterion):
     """The mean leave-one-out log-probability of the labels where latent functions are found by least squares.
 
     One factorisation gives the moments of the latent function of each class without each example in turn; a softmax
-    function turns them into probabilities, its steepness found at the same time (``marginwise.many.link``).
+    function turns them into probabilities, its steepness found at the same time (``marginwise.multiclass.link``).
 
     Examples
     --------

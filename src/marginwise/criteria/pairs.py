@@ -10,7 +10,7 @@ from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model
-from marginwise.problem import ClassProblem, Problem
+from marginwise.problem import MulticlassProblem, Problem
 from marginwise.status import CONVERGED
 
 
@@ -30,7 +30,7 @@ class OverPairs(Criterion):
 
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the mean value and gradient."""
-        assert isinstance(problem, ClassProblem)
+        assert isinstance(problem, MulticlassProblem)
         pairs = [pair for pair, _ in problem.pairs()]
         states = [None] * len(pairs) if state is None else state
         if not (isinstance(states, list) and len(states) == len(pairs)):

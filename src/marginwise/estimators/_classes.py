@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_array, validate_data
 
 from marginwise._arrays import Array, Indices, Mask
 from marginwise.covariance import as_blocks
-from marginwise.draw import draw_rows, input_numbers, row_numbers
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.examples import agreement_by_chance, count_examples, counts_of
+from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
+from marginwise.row_hash import draw_rows, group_ids, hash_rows
 
 #: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
@@ -64,7 +64,7 @@ class ClassificationTable:
     @cached_property
     def inputs(self) -> Indices:
         """Numbers of the inputs, equal for equal ones."""
-        return input_numbers(self.X)
+        return group_ids(self.X)
 
     @cached_property
     def importance(self) -> Array:
@@ -88,7 +88,7 @@ class ClassificationTable:
 
     def drawn(self, size: int, allowed: Mask, seed: int) -> ClassificationTable:
         """Return distinct random rows among those allowed, which neither order nor repetitions of rows change."""
-        numbers = np.concatenate(as_blocks(self.X).map(row_numbers, seed))
+        numbers = np.concatenate(as_blocks(self.X).map(hash_rows, seed))
         places = np.flatnonzero(allowed)
         return self.rows(places[draw_rows(numbers[places], self.codes[places], size)]).merged()
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import validate_data
 
 from marginwise._arrays import Array
 from marginwise.covariance import as_blocks
-from marginwise.draw import row_numbers
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators._classes import ClassificationTable, classified
 from marginwise.estimators._encoding import Encoding, donor_places
 from marginwise.estimators._scaling import Scaling, sum_of, twofold_sums
+from marginwise.row_hash import hash_rows
 from marginwise.tables import Schema
 from marginwise.tables.reading import NUMBER, Cells, columns_of
 from marginwise.tables.schema import canonical, chosen_columns
@@ -74,7 +74,7 @@ def dask_encoding(table: ClassificationTable, schema: Schema, standardize: bool)
         for j, n in enumerate(n_values):
             own = counts[j, : n + (counts[j, n] > 0.0)] if n else np.empty(0)
             shares[j] = own / own.sum() if n else own
-    places = donor_places(np.concatenate(blocks.map(row_numbers, 0)), weights)
+    places = donor_places(np.concatenate(blocks.map(hash_rows, 0)), weights)
     return Encoding.of(scaling, gapped > 0, moments, shares, n_values, standardize, table.rows(places).X)
 
 

@@ -24,9 +24,9 @@ import numpy.typing as npt
 from scipy.special import log_expit
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise.draw import row_numbers
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators._scaling import Scaling
+from marginwise.row_hash import hash_rows
 
 #: Training rows that gaps are filled from.
 _DONORS = 32
@@ -76,7 +76,7 @@ class Encoding:
         shares = [
             _shares(column, weights, n) if n > 0 else np.empty(0) for column, n in zip(cells.T, n_values, strict=True)
         ]
-        donors = cells[donor_places(row_numbers(cells, 0), weights)]
+        donors = cells[donor_places(hash_rows(cells, 0), weights)]
         return cls.of(scaling, gapped, (mean, deviation), shares, n_values, standardize, donors)
 
     @classmethod

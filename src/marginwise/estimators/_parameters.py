@@ -30,10 +30,10 @@ _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparamet
 def check_parameters(estimator: Any) -> None:
     """Raise if a parameter has a value that is not allowed; criterion and search are checked where they are made."""
     choose("predictor", estimator.predictor, ("posterior", "svm"))
-    freedom = estimator.freedom
-    free = _is(freedom, Real) and (freedom == 0 or is_deviation(freedom))
-    if not (free or (isinstance(freedom, str) and freedom == "auto")):
-        raise InvalidInputError("freedom", freedom, f'"auto", 0 or a positive number {DEVIATION}')
+    ard = estimator.ard
+    free = _is(ard, Real) and (ard == 0 or is_deviation(ard))
+    if not (free or (isinstance(ard, str) and ard == "auto")):
+        raise InvalidInputError("ard", ard, f'"auto", 0 or a positive number {DEVIATION}')
     if not isinstance(estimator.standardize, (bool, np.bool_)):
         raise InvalidInputError("standardize", estimator.standardize, "True or False")
     if estimator.standardize and _has_row_numbers(estimator.kernel):

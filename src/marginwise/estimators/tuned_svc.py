@@ -51,30 +51,34 @@ from marginwise.tuning import SearchSettings
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
 
+#: Standard errors by which the held-out log-loss has to be below that of the class shares, or columns don't help.
+_DOUBT = 1.5
+
 
 class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
-    The slack penalty, the kernel's amplitude and offset and the length scales are found by gradient ascent on a
-    criterion: no grid. Unless told otherwise, the model averages over how different the length scales of the inputs
-    may be, with weights from examples that were left out. More than two classes share one kernel and
-    one search.
+    The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
+    models, which differ in how much the length scales of the inputs may differ and in how labels follow from the latent
+    function, are tuned, judged on common folds and averaged with the weights under which the rows left out were most
+    probable. Two classes and more are treated alike.
 
     Parameters
     ----------
-    freedom : "auto" or float, default="auto"
-        How far the length scales may differ: the prior standard deviation of their logarithms. "auto" tries 0 (one
-        length scale for all inputs), 0.3 and 1 while examples left out gain by it, and averages; give a number to
-        save that time when you know whether few inputs matter. With more than 600 rows searches begin on a random part
-        of them in either case.
+    ard : "auto" or float, default="auto"
+        How far the length scales of the inputs may differ: the prior standard deviation of their log ratios (automatic
+        relevance determination). "auto" tries 0 (one length scale for all inputs), 0.3 and 1 while the rows left out
+        gain by it, and averages; with more inputs than half the rows it also tries models of a few screened columns. A
+        number is taken as given.
     kernel : "auto", "rbf" or Kernel, default="auto"
         The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term:
         straight lines, smooth curves and steps along the axes are all within reach; terms that carry nothing are
         dropped. "rbf" is the paper's, a Gaussian bell and a constant. A kernel of ``marginwise.kernels``, or a sum of
         them, says what form to tune; its own values don't matter.
     criterion : str or Criterion, default="auto"
-        What is optimised; see ``marginwise.criterion_names()``. "auto" is "ep-loo" for two classes and "ls-loo" for
-        more; other criteria are summed over the pairs of classes. Touch it to compare criteria.
+        What is optimised; see ``marginwise.criterion_names()``. "auto" is "ls-loo", or "ep-loo" for two classes with
+        ``predictor="svm"``. Other criteria are summed over the pairs of more than two classes. Change it to compare
+        criteria.
     slack : {"linear", "quadratic"} or None, default=None
         Penalty for margins below 1; None takes the criterion's default, linear where it has both.
     prior : Prior or None, default=None
@@ -86,10 +90,10 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         best of them. Raise it if a warning says that the optimum is poor. Unless ``combine`` is "best", searches with
         free length scales are restarted, too.
     combine : {"best", "mean", "vote"}, default="best"
-        What becomes of the ends of searches from random starts: the best predicts alone; or all that converged predict
-        together, by the mean of their probabilities, or by the label that most of them give. Searches from random
-        starts are then made with the freedom that is given, or with "auto" with the one of the largest weight, whose
-        weight their ends share. Votes are no calibrated probabilities: ``predict_proba`` is the share of the
+        What becomes of the optima that searches from random starts find: the best predicts alone; or all that converged
+        predict together, by the mean of their probabilities, or by the label that most of them give. Searches from
+        random starts are then made with the spread of length scales that is given, or that has the largest weight,
+        which their optima share. Vote shares are not calibrated probabilities: ``predict_proba`` is the share of the
         votes (and one part in a million of the mean, which decides between equal ones).
     predictor : {"posterior", "svm"}, default="posterior"
         Predict with the average over the posterior, or with the classical SVM on its support vectors: for more than two
@@ -100,16 +104,17 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into the sample weights. Probabilities refer to the reweighted classes.
     max_evaluations : int or None, default=100
-        Most evaluations of the criterion in any search inside: in the first, with one length scale; in each restart;
-        and, if ``freedom`` is a number, in that with free length scales. Searches that go on from these are shorter:
-        at most 10 evaluations on a fold, 8 on all rows at the end, 25 where the rank is limited. None is no limit for
-        the long ones.
+        Most evaluations of the criterion in any search: the first, with one length scale, each restart, and, if ``ard``
+        is a number, those with different length scales. Searches that go on from these are shorter: at most 8
+        evaluations on a fold and 8 on all rows. None is no limit for the long ones.
     rank : "auto", int or None, default="auto"
-        Number of inducing inputs that the kernel is approximated with: O(n rank²) time, O(n rank) memory. None is the
-        exact kernel; "auto" is None up to 1500 rows, and beyond as many as leave little of the kernel open, at most
-        1024 and as many as take 2 GiB.
+        How the kernel matrix is approximated. None keeps it exact, and so does "auto" up to 1500 rows. Beyond, "auto"
+        keeps it exact within blocks of neighbouring rows and of low rank between them, or of low rank altogether where
+        blocks would not fit into memory. A number is that of the inducing inputs of a low-rank matrix, at a cost of
+        O(n rank²) time and O(n rank) memory.
     subset : "auto", int or None, default="auto"
-        Random rows to tune on; the model is trained on all rows. "auto" is 5000, None is all.
+        Random rows to tune on; the model is trained on all rows. "auto" is 1500, or 5000 where ``rank`` is given; None
+        is all.
     validation_fraction : float or None, default=None
         Part of the rows on which the error is watched to stop searches early, but for the short ones on folds; the
         model itself is trained on all rows.
@@ -129,22 +134,23 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     ----------
     classes_ : array of shape (n_classes,)
     hyperparameters_ : Hyperparameters
-        Of the component with the largest weight, or of those with the whole kernel where the paper's stands beside;
+        Of the member with the largest weight among those with the whole kernel;
         ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for inputs as the model sees them (standardised).
         For another kernel than "rbf" a ``Model``, of which ``C_`` and ``kernel_`` are the parts (``k0_`` and ``koff_``
         are there for "auto", too, 0 for a term that was dropped). All classes share them.
     feature_importances_ : array of shape (n_features,)
         How much the latent function varies with each input (its mean squared slope, in units of the input's spread),
-        averaged over components and classes, with sum 1.
+        averaged over members and classes, with sum 1.
     term_shares_ : dict
         How much of the latent function is "straight", "smooth" and "stepwise", each from 0 to 1, with sum 1: the
         variances of its linear, RBF and Laplacian parts over the training rows, divided by their sum and averaged over
-        the components that have all of them.
+        the members that have all of them.
     criterion_value_, log_evidence_ : float
-        The criterion, and ln Q(Y|X) by expectation propagation, of that component; NaN for more than two classes.
-    loo_log_loss_, loo_error_ : float
-        Estimates of log-loss and error on new data: from the folds where there were some, otherwise from the
-        leave-one-out distributions, which are optimistic if ``freedom`` is large.
+        The criterion, and ln Q(Y|X) by expectation propagation, of that member; the latter is NaN unless it has the
+        slack likelihood: with ``predictor="svm"`` or a criterion of the SVM.
+    expected_log_loss_, expected_error_ : float
+        Estimates of log-loss and error on new data, from rows that folds left out. With more rows than are tuned on,
+        from the leave-one-out distributions of all rows; NaN where neither is honest.
     held_out_proba_ : array of shape (n, n_classes)
         Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
     trace_ : Trace
@@ -158,14 +164,14 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     --------
     >>> from marginwise import TunedSVC, load_benchmark
     >>> data = load_benchmark("crabs")
-    >>> model = TunedSVC(freedom=0).fit(data.X_train, data.y_train)
+    >>> model = TunedSVC(ard=0).fit(data.X_train, data.y_train)
     >>> bool(model.score(data.X_test, data.y_test) > 0.9)
     True
     """
 
     def __init__(
         self,
-        freedom: str | float = "auto",
+        ard: str | float = "auto",
         *,
         kernel: str | Kernel = "auto",
         criterion: Any = "auto",
@@ -186,7 +192,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
     ) -> None:
-        self.freedom = freedom
+        self.ard = ard
         self.kernel = kernel
         self.criterion = criterion
         self.slack = slack
@@ -226,7 +232,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         if self.class_weight is None and self._learnt_nothing:
             remarks.append(
                 "the columns as they are do not help to predict y: on rows that were left out the log-loss, "
-                f"{self.loo_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always predicting "
+                f"{self.expected_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always predicting "
                 "the shares of the classes"
             )
         return remarks
@@ -279,7 +285,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             inputs.shape,
             len(table.classes),
             columns=self._encoding.columns,
-            ard=self.freedom,
+            ard=self.ard,
             criterion=criterion,
             slack=slack,
             prior=prior,
@@ -332,20 +338,22 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def _judge(self, log_proba: Array, codes: Indices, weights: Array) -> None:
         """Set what is expected on new rows, from rows that were left out; NaN where there are none."""
-        self.loo_error_ = self.loo_log_loss_ = self._base_log_loss = np.nan
+        self.expected_error_ = self.expected_log_loss_ = self._base_log_loss = np.nan
         self._learnt_nothing = False
         if len(codes) == 0:
             return
         shares = weights / weights.sum()
         loss = -log_proba[np.arange(len(codes)), codes]
         base = -np.log(np.bincount(codes, shares, len(self.classes_)))[codes]
-        self.loo_log_loss_, self._base_log_loss = float(shares @ loss), float(shares @ base)
-        self.loo_error_ = min(1.0, float(shares @ (log_proba.argmax(axis=1) != codes)))  # rounding may add up to more
+        self.expected_log_loss_, self._base_log_loss = float(shares @ loss), float(shares @ base)
+        self.expected_error_ = min(
+            1.0, float(shares @ (log_proba.argmax(axis=1) != codes))
+        )  # rounding may add up to more
         if self.ensemble_.vote is not None:
             return  # shares of votes are not probabilities
         gain = base - loss
         error = np.sqrt(shares**2 @ (gain - shares @ gain) ** 2)
-        self._learnt_nothing = bool(shares @ gain <= error)
+        self._learnt_nothing = bool(shares @ gain <= _DOUBT * error)
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""

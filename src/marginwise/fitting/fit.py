@@ -261,7 +261,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         held.X,
         held.labels,
         held.weights,
-        problem.classes,
+        problem.n_classes,
         config.slack,
         config.declared.criterion.name,
         tuple(members),
@@ -271,8 +271,8 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         corrected,
         config.vote,
     )
-    statuses = [*(done.status for done in trained), _softmax_left_out(problem.classes)]
-    if config.svm and not policy.exact and problem.classes == 2:
+    statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes)]
+    if config.svm and not policy.exact and problem.n_classes == 2:
         ensemble = ensemble.with_machines(_low_rank_svm(problem, config, ensemble))
     messages = advice(
         [member.tuning for member in members],
@@ -306,13 +306,13 @@ def _held_out(
     if held_out is None:
         honest = not config.policy.exact or all(choice.candidate.spread == 0.0 for choice in chosen.choices)
         if not honest:
-            return np.full((problem.n, problem.classes), np.nan), None
+            return np.full((problem.n, problem.n_classes), np.nan), None
         weights = np.array([choice.weight for choice in chosen.choices])
         logs = combined(np.array([done.log_left_out for done in trained]), weights, config.vote)
     else:
         logs = np.log(np.maximum(held_out, np.finfo(float).tiny))
     # Votes are not probabilities that could be calibrated.
-    if problem.classes == 2 and problem.n > SCHEDULE.calibration_rows and config.vote is None:
+    if problem.n_classes == 2 and problem.n > SCHEDULE.calibration_rows and config.vote is None:
         known = ~np.isnan(logs[:, 0])
         corrected = calibration(logs[known], problem.labels[known], problem.weights[known])
         return np.exp(corrected(logs)), corrected

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.examples import deal
 from marginwise.fitting.schedule import SCHEDULE
+from marginwise.multiplicity import assign_folds
 from marginwise.problem import Problem
 
 #: Of a rare label at least so many rows stay in a part of them, or with many labels fewer.
@@ -33,7 +33,7 @@ class Folds:
         n_folds = min(SCHEDULE.n_folds, _second_commonest(problem))
         if n_folds < 2:
             return None
-        return cls(problem, deal(problem.labels, problem.counted, n_folds, np.random.default_rng(seed)), seed)
+        return cls(problem, assign_folds(problem.labels, problem.counted, n_folds, np.random.default_rng(seed)), seed)
 
     def __len__(self) -> int:
         return self.counts.shape[1]
@@ -84,8 +84,8 @@ def sample_of(problem: Problem, n_rows: int, rng: np.random.Generator) -> Proble
     if problem.n <= n_rows:
         return problem
     rows = []
-    least = max(1, min(_RARE_ROWS, n_rows // problem.classes))
-    for label in range(problem.classes):
+    least = max(1, min(_RARE_ROWS, n_rows // problem.n_classes))
+    for label in range(problem.n_classes):
         own = np.flatnonzero(problem.labels == label)
         size = max(round(n_rows * len(own) / problem.n), min(least, len(own)))
         rows.append(rng.permutation(own)[:size])
@@ -94,5 +94,5 @@ def sample_of(problem: Problem, n_rows: int, rng: np.random.Generator) -> Proble
 
 def _second_commonest(problem: Problem) -> int:
     """Return how often the second commonest label can be assigned: the rarer one of two."""
-    counts = np.bincount(problem.labels, problem.counted, problem.classes)
+    counts = np.bincount(problem.labels, problem.counted, problem.n_classes)
     return int(np.sort(counts)[-2])

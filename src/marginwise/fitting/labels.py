@@ -19,7 +19,8 @@ from marginwise.inference.api import site_posterior
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior, Predictor
 from marginwise.likelihoods import Slack
-from marginwise.many import (
+from marginwise.model import Model
+from marginwise.multiclass import (
     ClassPosterior,
     SoftmaxLink,
     best_softmax_C,
@@ -27,7 +28,6 @@ from marginwise.many import (
     least_squares,
     softmax_map,
 )
-from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
 
@@ -137,7 +137,7 @@ class SoftmaxLabels(LabelModel):
 
     def scale(self, problem: Problem, model: Model) -> Scale | None:
         """Return the C under which examples left out are most probable, where classes are not too many."""
-        if problem.classes > SCHEDULE.softmax_classes:
+        if problem.n_classes > SCHEDULE.softmax_classes:
             return None
         C = best_softmax_C(problem, model)
         return None if C is None else Scale(C)

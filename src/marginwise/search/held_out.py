@@ -8,9 +8,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.likelihoods import Likelihood, as_slack
-from marginwise.many import least_squares
 from marginwise.model import Model
-from marginwise.problem import ClassProblem, Problem
+from marginwise.multiclass import least_squares
+from marginwise.problem import MulticlassProblem, Problem
 from marginwise.search.trace import Trace
 from marginwise.status import Code, Status
 from marginwise.svm import solve_problem, svm_covariance
@@ -62,7 +62,7 @@ class HeldOut:
         """Return the fraction of wrong labels on each set."""
         if not self.sets:
             return {}
-        if isinstance(self.problem, ClassProblem):
+        if isinstance(self.problem, MulticlassProblem):
             predictor = least_squares(self.problem, hyperparameters).predictor
             return {
                 name: float(np.average(predictor.scores(held.X).argmax(axis=1) != held.labels, weights=held.weights))

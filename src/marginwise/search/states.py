@@ -15,7 +15,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance import Sites
-from marginwise.many.link import SoftmaxLink
+from marginwise.multiclass.link import SoftmaxLink
 from marginwise.status import Code, Status
 from marginwise.svm import Solution
 

@@ -10,11 +10,11 @@ from scipy.special import expit, log_expit
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance import DenseCovariance, LowRankCovariance
-from marginwise.draw import input_numbers
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
+from marginwise.row_hash import group_ids
 from marginwise.svm.api import MAX_MEMORY, solve_svm, svm_covariance
 from marginwise.svm.contract import Solution
 
@@ -185,5 +185,5 @@ def _coupled(second: Array, n_classes: int) -> Array:
 
 def _repeats(X: Array, codes: Indices) -> Indices | None:
     """Return numbers that are equal for rows with the same input and class; None when all rows differ."""
-    numbers = input_numbers(X) * (int(codes.max()) + 1) + codes
+    numbers = group_ids(X) * (int(codes.max()) + 1) + codes
     return None if len(np.unique(numbers)) == len(numbers) else numbers

@@ -82,7 +82,7 @@ class LineDisplay:
         objects = [
             searched_criterion(
                 *chosen_criterion(one, None if isinstance(one, Criterion) else estimator.slack),
-                problem.classes,
+                problem.n_classes,
                 svm=estimator.predictor == "svm",
             )
             for one in several

@@ -30,8 +30,8 @@ class SelfTuned:
         scores = Judge.of(data, LINEAR).probability_scores(model.predict_proba(data.X_test)[:, 1])
         extra = {
             "fit_seconds": seconds,
-            "loo_error": model.loo_error_,
-            "loo_log_loss": model.loo_log_loss_,
+            "expected_error": model.expected_error_,
+            "expected_log_loss": model.expected_log_loss_,
         }
         return Outcome(
             message="; ".join(messages) or "fitted",

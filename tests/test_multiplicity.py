@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from marginwise.errors import InvalidInputError
-from marginwise.examples import counts_of, deal
+from marginwise.multiplicity import assign_folds, counts_of
 from marginwise.problem import as_problem
 
 
@@ -81,7 +81,7 @@ def test_given_numbers_of_examples_are_kept_and_checked():
 
 def test_folds_are_balanced_in_size_and_labels(rng):
     y = np.where(np.arange(103) < 30, 1.0, -1.0)
-    dealt = deal((y > 0).astype(int), np.ones(103), 4, rng)
+    dealt = assign_folds((y > 0).astype(int), np.ones(103), 4, rng)
     np.testing.assert_array_equal(np.sort(dealt, axis=1)[:, :3], 0.0)
     np.testing.assert_array_equal(dealt.sum(axis=1), 1.0)
     assert np.ptp(dealt.sum(axis=0)) <= 1
@@ -90,7 +90,7 @@ def test_folds_are_balanced_in_size_and_labels(rng):
 
 def test_examples_are_dealt_out_one_by_one(rng):
     y, numbers = np.array([1.0, 1.0, -1.0, -1.0]), np.array([8.0, 1.0, 3.0, 3.0])
-    dealt = deal((y > 0).astype(int), numbers, 3, rng)
+    dealt = assign_folds((y > 0).astype(int), numbers, 3, rng)
     np.testing.assert_array_equal(dealt.sum(axis=1), numbers)
     assert np.ptp(dealt[:2].sum(axis=0)) <= 1
     assert dealt[0].min() >= 2
@@ -100,7 +100,7 @@ def test_examples_are_dealt_out_one_by_one(rng):
 def test_large_numbers_take_no_memory(rng, n):
     y, numbers = np.where(np.arange(n) < 0.4 * n, 1.0, -1.0), np.full(n, 1e6) + np.arange(n)
     tracemalloc.start()
-    dealt = deal((y > 0).astype(int), numbers, 4, rng)
+    dealt = assign_folds((y > 0).astype(int), numbers, 4, rng)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 20e6

@@ -1,7 +1,7 @@
 """Many classes: one kernel, one latent function for each class, and class probabilities from all of them."""
 
-from marginwise.many.link import SoftmaxLink
-from marginwise.many.posterior import (
+from marginwise.multiclass.link import SoftmaxLink
+from marginwise.multiclass.posterior import (
     EP,
     LEAST_SQUARES,
     METHODS,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from marginwise.many.link import _BOUNDS, SoftmaxLink, _terms, fit_link
+from marginwise.multiclass.link import _BOUNDS, SoftmaxLink, _terms, fit_link
 
 RNG = np.random.default_rng(3)
 N, K = 40, 4

@@ -73,7 +73,7 @@ def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Call
     return counts / np.bincount(rows, counts)[rows]
 
 
-def deal(labels: Indices, examples: Array, n_folds: int, rng: np.random.Generator) -> Array:
+def assign_folds(labels: Indices, examples: Array, n_folds: int, rng: np.random.Generator) -> Array:
     """Return the number of examples of each row in each fold, shape (n, n_folds), labels spread evenly."""
     numbers = np.maximum(1, np.round(examples)).astype(np.int64)
     most = max(1, min(_MOST_OF_A_ROW, _ONE_BY_ONE // len(numbers)))

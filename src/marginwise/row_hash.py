@@ -11,19 +11,19 @@ from marginwise._arrays import Array, Indices
 from marginwise.covariance.blocks import as_blocks
 
 
-def row_numbers(X: Array, seed: int) -> npt.NDArray[np.uint64]:
+def hash_rows(X: Array, seed: int) -> npt.NDArray[np.uint64]:
     """Return a number for each row that looks random, equal for equal rows."""
     return _mixed((np.ascontiguousarray(X) + 0.0).view(np.uint64), np.uint64(seed))  # + 0.0: there is only one zero
 
 
-def input_numbers(X: Any) -> Indices:
+def group_ids(X: Any) -> Indices:
     """Return a number for each row, equal for equal rows and no others; rows elsewhere are told apart by 64 bits."""
     if isinstance(X, np.ndarray):
         missing = np.isnan(X)
         if missing.any():  # NaN is equal to nothing
             X = np.hstack([np.where(missing, 0.0, X), missing])
         return np.unique(X, axis=0, return_inverse=True)[1].reshape(-1)
-    return np.unique(np.concatenate(as_blocks(X).map(row_numbers, 0)), return_inverse=True)[1].reshape(-1)
+    return np.unique(np.concatenate(as_blocks(X).map(hash_rows, 0)), return_inverse=True)[1].reshape(-1)
 
 
 def draw_rows(numbers: npt.NDArray[np.uint64], codes: Indices, size: int) -> Indices:

@@ -43,7 +43,7 @@ class _State(NamedTuple):
 def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, Array]:
     """Return θ and p at the mode, both of shape (n, K)."""
     weights, labels, rows = problem.weights, problem.labels, np.arange(problem.n)
-    indicators = np.zeros((problem.n, problem.classes))
+    indicators = np.zeros((problem.n, problem.n_classes))
     indicators[rows, labels] = 1.0
 
     def state(theta: Array, b: Array) -> _State:

@@ -22,9 +22,9 @@ from marginwise._arrays import Array
 from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteCovariance, SiteGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
-from marginwise.many.link import SoftmaxLink, fit_link
-from marginwise.many.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.model import Model
+from marginwise.multiclass.link import SoftmaxLink, fit_link
+from marginwise.multiclass.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.problem import Problem
 
 #: Classes up to which the softmax likelihood is tried beside least squares: with more, the way to its mode is long.
@@ -210,12 +210,12 @@ def softmax_map(problem: Problem, model: Model) -> ClassPosterior:
     covariance = problem.covariance(Model(1.0, kernel))
     theta, p = softmax_mode(problem, covariance)
     # the mean of the K - 1 eigenvalues of diag(p) - ppᵀ that are not 0
-    mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (problem.classes - 1)
+    mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (problem.n_classes - 1)
     precision = problem.weights * np.maximum(mean_curvature, LEAST_CURVATURE)
     slope = -problem.weights[:, None] * p
     slope[np.arange(problem.n), problem.labels] += problem.weights
     eta = precision[:, None] * theta + slope
-    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.classes), (1.0, model.C))
+    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.n_classes), (1.0, model.C))
 
 
 def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: Array) -> ClassPosterior:
@@ -223,7 +223,7 @@ def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: 
     kernel = model.kernel.scaled(model.C)
     assert kernel is not None
     covariance = problem.covariance(Model(1.0, kernel))
-    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.classes), (1.0, model.C))
+    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.n_classes), (1.0, model.C))
 
 
 #: Names of the ways from a model to a posterior: for two classes, and for more.
@@ -252,7 +252,7 @@ def best_softmax_C(problem: Problem, model: Model) -> float | None:
 def _targets(problem: Problem) -> tuple[Array, Array]:
     """Return ±1, class or not, less the classes' means, shape (n, K), and these means."""
     labels, weights = problem.labels, problem.weights
-    shares = np.bincount(labels, weights, problem.classes) / weights.sum()
+    shares = np.bincount(labels, weights, problem.n_classes) / weights.sum()
     targets = np.tile(-2.0 * shares, (problem.n, 1))
     targets[np.arange(problem.n), labels] += 2.0
     return targets, 2.0 * shares

@@ -8,10 +8,10 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from marginwise.kernels import Blend
-from marginwise.many import best_softmax_C, least_squares, softmax_map
-from marginwise.many.mode import softmax_mode
 from marginwise.model import Model
-from marginwise.problem import ClassProblem
+from marginwise.multiclass import best_softmax_C, least_squares, softmax_map
+from marginwise.multiclass.mode import softmax_mode
+from marginwise.problem import MulticlassProblem
 
 RNG = np.random.default_rng(5)
 N, K = 30, 4
@@ -22,8 +22,8 @@ MODEL = Model(1.7, Blend(1.2, 0.3, 0.5, 0.8, 0.9, (1.0, 2.0)))
 BOTH = pytest.mark.parametrize("method", [least_squares, softmax_map])
 
 
-def _problem(weights=WEIGHTS, examples=None, inducing=None) -> ClassProblem:
-    return ClassProblem(X, Y, weights, inducing, np.ones(N) if examples is None else examples, n_classes=K)
+def _problem(weights=WEIGHTS, examples=None, inducing=None) -> MulticlassProblem:
+    return MulticlassProblem(X, Y, weights, inducing, np.ones(N) if examples is None else examples, n_classes=K)
 
 
 def _indicators() -> np.ndarray:
@@ -108,7 +108,7 @@ def test_all_rows_as_inducing_inputs_are_the_exact_kernel(method):
 
 @BOTH
 def test_a_class_without_rows_keeps_its_place(method):
-    problem = ClassProblem(X, np.where(Y == 2, 0.0, Y), WEIGHTS, examples=np.ones(N), n_classes=K)
+    problem = MulticlassProblem(X, np.where(Y == 2, 0.0, Y), WEIGHTS, examples=np.ones(N), n_classes=K)
     posterior = method(problem, MODEL)
     p = np.exp(posterior.fitted_link().log_proba(*posterior.predictor.moments(X)))
     assert p.shape == (N, K)
@@ -117,8 +117,10 @@ def test_a_class_without_rows_keeps_its_place(method):
 
 
 def test_the_size_of_latent_functions_is_larger_where_labels_are_certain():
-    certain = ClassProblem(X, (X[:, 0] > 0).astype(float) + (X[:, 0] > 1), np.ones(N), examples=np.ones(N), n_classes=3)
-    noisy = ClassProblem(X, RNG.permutation(certain.y), np.ones(N), examples=np.ones(N), n_classes=3)
+    certain = MulticlassProblem(
+        X, (X[:, 0] > 0).astype(float) + (X[:, 0] > 1), np.ones(N), examples=np.ones(N), n_classes=3
+    )
+    noisy = MulticlassProblem(X, RNG.permutation(certain.y), np.ones(N), examples=np.ones(N), n_classes=3)
     sizes = [best_softmax_C(problem, MODEL) for problem in (certain, noisy)]
     assert sizes[0] is not None
     assert sizes[1] is not None

@@ -1,4 +1,4 @@
-"""Priors on the hyperparameters: weak normal laws on their logarithms, with one knob for how far length scales may differ.
+"""Priors on the hyperparameters: weak normal laws on their logarithms, and how far length scales may differ.
 
 A search that maximises a criterion over many length scales over-fits at the level of the hyperparameters
 (section overfitting of Gold & Sollich 2003); a prior holds them together as far as the data do not pull.

@@ -156,7 +156,7 @@ class Problem:
 class MulticlassProblem(Problem):
     """The same with labels of several classes: ``y`` holds their numbers, from 0 to ``n_classes`` - 1."""
 
-    n_classes: int = 2  # type: ignore[misc]  # a field in the place of the property
+    n_classes: int = 2
 
     @property
     def labels(self) -> Indices:

@@ -232,8 +232,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         if self.class_weight is None and self._learnt_nothing:
             remarks.append(
                 "the columns as they are do not help to predict y: on rows that were left out the log-loss, "
-                f"{self.expected_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always predicting "
-                "the shares of the classes"
+                f"{self.expected_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always "
+                "predicting the shares of the classes"
             )
         return remarks
 

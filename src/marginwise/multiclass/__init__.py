@@ -2,11 +2,6 @@
 
 from marginwise.multiclass.link import SoftmaxLink
 from marginwise.multiclass.posterior import (
-    EP,
-    LEAST_SQUARES,
-    METHODS,
-    MOST_SOFTMAX,
-    SOFTMAX,
     ClassPosterior,
     ClassPredictor,
     best_softmax_C,
@@ -16,11 +11,6 @@ from marginwise.multiclass.posterior import (
 )
 
 __all__ = [
-    "EP",
-    "LEAST_SQUARES",
-    "METHODS",
-    "MOST_SOFTMAX",
-    "SOFTMAX",
     "ClassPosterior",
     "ClassPredictor",
     "SoftmaxLink",

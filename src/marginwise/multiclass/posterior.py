@@ -27,9 +27,6 @@ from marginwise.multiclass.link import SoftmaxLink, fit_link
 from marginwise.multiclass.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.problem import Problem
 
-#: Classes up to which the softmax likelihood is tried beside least squares: with more, the way to its mode is long.
-MOST_SOFTMAX = 200
-
 #: Factors of C that are tried for the softmax likelihood.
 _SOFTMAX_C = tuple(4.0**k for k in range(-2, 6))
 
@@ -224,11 +221,6 @@ def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: 
     assert kernel is not None
     covariance = problem.covariance(Model(1.0, kernel))
     return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.n_classes), (1.0, model.C))
-
-
-#: Names of the ways from a model to a posterior: for two classes, and for more.
-EP, LEAST_SQUARES, SOFTMAX = "ep", "least-squares", "softmax"
-METHODS = {LEAST_SQUARES: least_squares, SOFTMAX: softmax_map}
 
 
 def best_softmax_C(problem: Problem, model: Model) -> float | None:

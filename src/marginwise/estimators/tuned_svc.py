@@ -297,7 +297,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             slack,
             settings,
             aside,
-            table.weights_of_all,
+            table.importance,
             policy,
             all_optima=self.combine != BEST,
             vote=Vote(table.importance) if self.combine == VOTE else None,
@@ -357,7 +357,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""
-        return self._weighted(np.log(np.maximum(self.ensemble_.held_out, np.finfo(float).tiny)))
+        logs = np.log(np.maximum(self.ensemble_.held_out, np.finfo(float).tiny))
+        return logs if self.predictor == "svm" else self._weighted(logs)
 
     @property
     def held_out_proba_(self) -> Array:

@@ -133,7 +133,8 @@ def candidates(
         labels = (SlackLabels(slack),)
     n, n_inputs = shape
     start = start_of(form, columns, n_inputs, prior)
-    simpler = start.simpler() if exact and ard == "auto" and two else None
+    alone = svm or not exact or ard != "auto"  # an SVM goes with one member
+    simpler = start.simpler() if two and not alone else None
     auxiliaries: tuple[Auxiliary, ...] = ()
     if simpler is not None:
         own = chosen if criterion is not None else EPLeaveOneOut(slack)
@@ -142,7 +143,7 @@ def candidates(
     if start.kernel.n_columns(n_inputs) < 2 or not start.groups:
         spreads = ()  # there are no two length scales that could differ
     several = start.kernel.n_columns(n_inputs) > SCHEDULE.screened_share * n
-    screens = selection_names() if exact and ard == "auto" and several and start.groups else ()
+    screens = selection_names() if several and start.groups and not alone else ()
     gated = isinstance(ard, str)
     return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns)
 

@@ -16,7 +16,7 @@ from marginwise.covariance import Partition
 from marginwise.errors import InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
-from marginwise.fitting.labels import SlackLabels
+from marginwise.fitting.labels import LabelModel, SlackLabels
 from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote, combined
 from marginwise.inference.prediction import LatentPredictor, Predictor
@@ -264,13 +264,8 @@ class Ensemble:
         if self.machines is not None:
             return self.machines
         weights = self.sample_weight if self.svm_weights is None else self.svm_weights
-        X = self.main.inputs(self.X)
-        machines, solutions = train_pairs(
-            X, self.codes, self.n_classes, weights, self.svm_model, self.slack, inducing=self._svm_inducing()
-        )
-        for solution in solutions:
-            solution.status.require()
-        return machines
+        rows = replace(self.problem, X=self.main.inputs(self.X), weights=weights)
+        return train_pairs_of(rows, self.svm_model, self.slack, self._svm_inducing())
 
     def _svm_inducing(self) -> Array | None:
         """Return the inducing inputs of the SVM of two classes, which is trained on all rows or not at all."""
@@ -296,11 +291,9 @@ class Ensemble:
 
     @property
     def svm_model(self) -> Model:
-        """The model of the SVM: the main member's, with a C that suits the slack where that has none of its own."""
+        """The model of the SVM, that of the main member."""
         main = self.main
-        if isinstance(main.candidate.labels, SlackLabels):
-            return main.hyperparameters
-        return Model(_SVM_C[self.slack.name] * main.tuning.hyperparameters.C, main.hyperparameters.kernel)
+        return svm_model(main.candidate.labels, main.tuning.hyperparameters, main.hyperparameters, self.slack)
 
     @cached_property
     def relevances(self) -> Array:
@@ -349,6 +342,24 @@ class Ensemble:
     def with_machines(self, machines: PairMachines) -> Ensemble:
         """Return the same with an SVM that was trained with it."""
         return replace(self, machines=machines)
+
+
+def svm_model(labels: LabelModel, tuned: Model, model: Model, slack: Slack) -> Model:
+    """Return the model of an SVM: a member's, with a C that suits the slack where its labels have none of their own.
+
+    ``tuned`` are the hyperparameters that were found, ``model`` those at the scale of the labels.
+    """
+    return model if isinstance(labels, SlackLabels) else Model(_SVM_C[slack.name] * tuned.C, model.kernel)
+
+
+def train_pairs_of(problem: Problem, model: Model, slack: Slack, inducing: Array | None = None) -> PairMachines:
+    """Return the SVM of each two classes; one that does not converge is an error."""
+    machines, solutions = train_pairs(
+        problem.X, problem.labels, problem.n_classes, problem.weights, model, slack, inducing=inducing
+    )
+    for solution in solutions:
+        solution.status.require()
+    return machines
 
 
 def _expansion(one: Predictor) -> LatentPredictor:

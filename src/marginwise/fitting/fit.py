@@ -15,9 +15,9 @@ from marginwise.covariance import LowRankCovariance, as_blocks
 from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration
 from marginwise.fitting.candidates import Candidate, CandidateList
-from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.ensemble import Ensemble, Member, svm_model, train_pairs_of
 from marginwise.fitting.folds import Folds
-from marginwise.fitting.judging import Jury, Searched
+from marginwise.fitting.judging import Judged, Jury, Searched
 from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, Trained
 from marginwise.fitting.optima import Optimum, best_only, distinct_optima
 from marginwise.fitting.rank import RankPolicy
@@ -51,8 +51,8 @@ class FitConfig:
         How searches go on.
     validation : array of bool, shape (n,)
         Rows that searches do not see: their error stops them.
-    svm_weights : array of shape (n,)
-        Weights of the rows in the SVM, which has no probabilities that the importance of the classes could shift.
+    importance : array of shape (n_classes,)
+        Factors of the rows' weights in the SVM, which has no probabilities that they could shift.
     policy : RankPolicy
         The rank of covariances where rows are many.
     all_optima : bool
@@ -67,7 +67,7 @@ class FitConfig:
     slack: Slack
     settings: SearchSettings
     validation: Mask
-    svm_weights: Array
+    importance: Array
     policy: RankPolicy
     all_optima: bool = False
     vote: Vote | None = None
@@ -181,8 +181,22 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
             scale = _scale(searcher, one.labels, optimum.tuning) if config.all_optima else one.scale
             selection = selections.get(one.searched.screen)
             choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, selection))
-    mixed = combined(np.array([one.log_proba for one in jury.judged]), weights, config.vote)
+    if config.svm:
+        mixed = _svm_on_folds(folds, jury.judged[int(weights.argmax())], config)
+    else:
+        mixed = combined(np.array([one.log_proba for one in jury.judged]), weights, config.vote)
     return Chosen(choices, folds.by_row(np.exp(mixed)))
+
+
+def _svm_on_folds(folds: Folds, judged: Judged, config: FitConfig) -> Array:
+    """Return what SVMs without them say of the rows that folds leave out, for the member that the SVM goes with."""
+    logs = []
+    for k, fit in enumerate(judged.searched.fits):
+        inside, outside = folds.split(k)
+        inside = replace(inside, weights=inside.weights * config.importance[inside.labels])
+        model = svm_model(judged.labels, fit.model, judged.scale(fit.model), config.slack)
+        logs.append(train_pairs_of(inside, model, config.slack).log_proba(outside, model.C, config.slack))
+    return np.concatenate(logs)
 
 
 def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
@@ -254,9 +268,9 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         members.append(replace(member, selection=choice.selection))
     held_out, corrected = _held_out(problem, config, chosen, trained)
     # Sites and blocks belong to all rows; inducing inputs speak for themselves.
-    held, svm_weights = problem, config.svm_weights
+    held = problem
     if data.sample is not None and all(member.few_points is not None for member in members):
-        held, svm_weights = data.sample, data.sample.weights
+        held = data.sample
     ensemble = Ensemble(
         held.X,
         held.labels,
@@ -267,7 +281,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         tuple(members),
         held_out,
         (),
-        svm_weights,
+        held.weights * config.importance[held.labels],
         corrected,
         config.vote,
     )
@@ -305,14 +319,15 @@ def _held_out(
     held_out = chosen.held_out
     if held_out is None:
         honest = not config.policy.exact or all(choice.candidate.spread == 0.0 for choice in chosen.choices)
-        if not honest:
+        if config.svm or not honest:  # nor do leave-one-out distributions of posteriors tell how good an SVM is
             return np.full((problem.n, problem.n_classes), np.nan), None
         weights = np.array([choice.weight for choice in chosen.choices])
         logs = combined(np.array([done.log_left_out for done in trained]), weights, config.vote)
     else:
         logs = np.log(np.maximum(held_out, np.finfo(float).tiny))
     # Votes are not probabilities that could be calibrated.
-    if problem.n_classes == 2 and problem.n > SCHEDULE.calibration_rows and config.vote is None:
+    calibrated = config.vote is None and not config.svm
+    if problem.n_classes == 2 and problem.n > SCHEDULE.calibration_rows and calibrated:
         known = ~np.isnan(logs[:, 0])
         corrected = calibration(logs[known], problem.labels[known], problem.weights[known])
         return np.exp(corrected(logs)), corrected
@@ -324,7 +339,8 @@ def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> Pa
     main, model = ensemble.main, ensemble.svm_model
     assert isinstance(main.few_points, LatentPredictor)
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
-    solution = solve_low_rank(covariance, problem.y, model.C * config.svm_weights, config.slack)
+    penalties = model.C * problem.weights * config.importance[problem.labels]
+    solution = solve_low_rank(covariance, problem.y, penalties, config.slack)
     solution.status.require()
     points, coefficients = covariance.expansion(problem.y * solution.alpha)
     return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)

@@ -81,11 +81,6 @@ class ClassificationTable:
         own = self.weights * (self.examples.sum() / self.weights.sum()) / self.importance[self.codes]
         return own * (own.sum() / (own @ (own / self.examples)))
 
-    @property
-    def weights_of_all(self) -> Array:
-        """These times the importance of the classes."""
-        return self.weights_in_class * self.importance[self.codes]
-
     def drawn(self, size: int, allowed: Mask, seed: int) -> ClassificationTable:
         """Return distinct random rows among those allowed, which neither order nor repetitions of rows change."""
         numbers = np.concatenate(as_blocks(self.X).map(hash_rows, seed))

@@ -56,9 +56,10 @@ class RankPolicy:
         """
         if self.rank is None:
             return problem
-        size = block_size(problem.n)
+        m = local_inducing(problem.n)
+        size = block_size(problem.n, m)
         if isinstance(self.rank, str) and size and isinstance(problem.X, np.ndarray) and not _by_sites(labels):
-            inducing = choose_inducing(seen, model.kernel, SCHEDULE.local_inducing, seed=self.seed)
+            inducing = choose_inducing(seen, model.kernel, m, seed=self.seed)
             lengths = model.kernel.lengths(problem.X.shape[1])
             return replace(problem, inducing=inducing, partition=Partition.of(problem.X, lengths, size))
         if _by_sites(labels):
@@ -83,9 +84,15 @@ class RankPolicy:
         return labels.train(whole, model, self.start(labels, whole, seen, model))
 
 
-def block_size(n: int) -> int:
-    """Return the number of rows in a block, as large as memory allows; 0 if blocks would be too small to be of use."""
-    room = SCHEDULE.local_numbers // n - SCHEDULE.local_inducing
+def local_inducing(n: int) -> int:
+    """Return the number of inducing inputs beside local blocks of n rows."""
+    affordable = int(np.sqrt(SCHEDULE.local_pass_cost / n))
+    return max(SCHEDULE.least_local_inducing, min(SCHEDULE.most_local_inducing, affordable))
+
+
+def block_size(n: int, m: int) -> int:
+    """Return the number of rows in a block beside m inducing inputs, as large as memory allows; 0 if that is too small."""
+    room = SCHEDULE.local_numbers // n - m
     return min(SCHEDULE.most_block_rows, room) if room >= SCHEDULE.least_block_rows else 0
 
 

@@ -48,8 +48,12 @@ class Schedule:
     tuning_rows : int
         Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
         trained on all.
-    local_inducing, most_block_rows, least_block_rows : int
-        Inducing inputs beside local blocks, and the most and the fewest rows in a block.
+    least_local_inducing, most_local_inducing : int
+        Fewest and most inducing inputs m beside local blocks.
+    local_pass_cost : int
+        Multiplications nm² of one pass over the rows with local blocks, where m is between these.
+    most_block_rows, least_block_rows : int
+        The most and the fewest rows in a block.
     local_numbers : int
         Numbers of n(m + B) for n rows, m inducing inputs and blocks of B rows; about twice as many are in memory.
     tuning_rank : int
@@ -87,7 +91,9 @@ class Schedule:
     screened_evaluations: int = 20
     exact_rows: int = 1500
     tuning_rows: int = 5000
-    local_inducing: int = 500
+    least_local_inducing: int = 500
+    most_local_inducing: int = 1000
+    local_pass_cost: int = 2**34
     most_block_rows: int = 1000
     least_block_rows: int = 200
     local_numbers: int = 10**8

@@ -91,7 +91,7 @@ def local_inducing(n: int) -> int:
 
 
 def block_size(n: int, m: int) -> int:
-    """Return the number of rows in a block beside m inducing inputs, as large as memory allows; 0 if that is too small."""
+    """Return the rows of a block beside m inducing inputs, as many as memory allows; 0 if that is too few."""
     room = SCHEDULE.local_numbers // n - m
     return min(SCHEDULE.most_block_rows, room) if room >= SCHEDULE.least_block_rows else 0
 

@@ -1,0 +1,53 @@
+"""The numbers that pages and docstrings quote are those that a fit keeps to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from marginwise import TunedSVC
+from marginwise.fitting.schedule import SCHEDULE, Schedule
+from marginwise.fitting.screening import BOOSTED, SIZES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "default.md").read_text(encoding="utf-8")
+#: The block of pseudocode, its lines joined.
+FIT = re.sub(r"\s+", " ", PAGE[PAGE.index("```text") : PAGE.index("```\n\nEvery number")])
+WORDS = {2: "two", 3: "three", 4: "four", 7: "seven", 8: "eight"}
+
+
+def test_the_page_on_the_default_quotes_the_schedule() -> None:
+    s = SCHEDULE
+    quoted = [
+        f"up to {s.exact_rows:,} rows: all of them; more: {s.exact_rows:,} random rows",
+        f"on at most {s.coarse_rows} rows, from {s.halve_from} rows on first on half",
+        f"when {WORDS[s.no_gain_moves]} moves gain less than {s.no_gain}",
+        f"folds {WORDS[s.n_folds]}, the same",
+        f"s = {s.spreads[0]}, then {s.spreads[1]:g}: on each fold {WORDS[s.fold_evaluations]} evaluations",
+        f"on the first {WORDS[s.first_folds]} folds",
+        f"with more than {s.coarse_rows} rows 1 comes first, {WORDS[s.many_fold_evaluations]} evaluations",
+        f"tuned by ep-loo on at most {s.auxiliary_rows} rows (two classes, up to {s.exact_rows:,} rows)",
+        f"{', '.join(map(str, SIZES))} and {BOOSTED} screened columns",
+        f"members below 1/{1 / s.least_weight:g} are dropped",
+        f"at most {s.last_evaluations} more evaluations on all rows ({s.many_last_evaluations} with more",
+        f"blocks of up to {s.most_block_rows:,} neighbouring rows",
+        f"with {s.least_local_inducing} to {s.most_local_inducing:,} inducing inputs",
+    ]
+    assert [words for words in quoted if words not in FIT] == []
+    assert s.screened_share == 0.5  # "where inputs outnumber half the rows"
+
+
+def test_docstrings_quote_the_schedule() -> None:
+    text = re.sub(r"\s+", " ", TunedSVC.__doc__ or "")
+    s = SCHEDULE
+    quoted = [
+        f"tries 0 (one length scale for all inputs), {s.spreads[0]} and {s.spreads[1]:g}",
+        f"at most {s.many_fold_evaluations} evaluations on a fold and {s.last_evaluations} on all rows",
+        f'"auto" up to {s.exact_rows} rows',
+        f'"auto" is {s.exact_rows}, or {s.tuning_rows} where',
+    ]
+    assert [words for words in quoted if words not in text] == []
+
+
+def test_every_threshold_is_documented() -> None:
+    text = Schedule.__doc__ or ""
+    assert [name for name in vars(SCHEDULE) if name not in text] == []

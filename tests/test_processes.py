@@ -74,6 +74,7 @@ def test_nothing_outlives_a_killed_search(tmp_path: Path, full: bool) -> None:
     assert max(most) >= 4, "it had no processes"
 
 
+@pytest.mark.filterwarnings("ignore:the columns as they are do not help")
 def test_threads_run_jobs_as_well() -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 3
     here = TunedSVC(0.0, random_state=0).fit(X, y).predict_proba(X)

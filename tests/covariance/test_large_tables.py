@@ -38,10 +38,12 @@ def test_rank_and_subset_are_chosen_by_size() -> None:
     assert chosen_rank("auto", np.empty((SCHEDULE.exact_rows + 1, 1))) == "auto"
     assert chosen_rank(7, np.empty((10, 1))) == 7
     assert chosen_rank(None, np.empty((10**6, 1))) is None
-    assert chosen_subset("auto", SCHEDULE.tuning_rows) is None
-    assert chosen_subset("auto", 10**6) == SCHEDULE.tuning_rows
-    assert chosen_subset(None, 10**6) is None
-    assert chosen_subset(50, 100) == 50
+    assert chosen_subset("auto", "auto", SCHEDULE.exact_rows) is None
+    assert chosen_subset("auto", "auto", 10**6) == SCHEDULE.exact_rows
+    assert chosen_subset("auto", 7, SCHEDULE.tuning_rows) is None
+    assert chosen_subset("auto", 7, 10**6) == SCHEDULE.tuning_rows
+    assert chosen_subset(None, "auto", 10**6) is None
+    assert chosen_subset(50, "auto", 100) == 50
 
 
 @pytest.mark.filterwarnings("ignore:the search had not converged")
@@ -49,14 +51,14 @@ def test_rank_and_subset_are_chosen_by_size() -> None:
 def test_very_many_rows_have_fewer_inducing_inputs(rank: str | int, most: int, points: int, schedule) -> None:
     """As few as keep the time of a pass within bounds, but no fewer than while tuning; a given rank is kept."""
     n = len(TABLE.y)
-    schedule(exact_rows=100, tuning_rank=12, pass_cost=most**2 * n, feature_numbers=most * n)
+    schedule(exact_rows=100, tuning_rank=12, pass_cost=most**2 * n, feature_numbers=most * n, local_numbers=0)
     model = TunedSVC(0, rank=rank, subset=200, max_evaluations=5, random_state=0).fit(TABLE.X, TABLE.y)
     assert model.ensemble_.n_points == points
 
 
 def test_members_share_the_time(schedule) -> None:
     """Of passes over the rows: least squares make none, and have as many features as memory allows."""
-    schedule(tuning_rank=5, pass_cost=30**2 * TABLE.n, feature_numbers=25 * TABLE.n)
+    schedule(tuning_rank=5, pass_cost=30**2 * TABLE.n, feature_numbers=25 * TABLE.n, local_numbers=0)
     h, policy = Hyperparameters(1.0, 20.0, 1.0, 0.5), RankPolicy("auto")
     for members, points in ((1, 30), (4, 15), (100, 5)):
         trained = policy.train(SlackLabels(as_slack("linear")), TABLE, TABLE.X, h, members)
@@ -126,7 +128,7 @@ def test_the_svm_predicts_too(low_rank: TunedSVC) -> None:
 
 def test_the_svm_needs_rows_that_are_not_kept(low_rank: TunedSVC) -> None:
     later = pickle.loads(pickle.dumps(low_rank)).set_params(predictor="svm")
-    with pytest.raises(InvalidInputError, match=r"keeps 200 of its 400 training rows.*fit with predictor=.svm"):
+    with pytest.raises(InvalidInputError, match=r"needs all 400 training rows; 200 are kept.*fit with predictor=.svm"):
         later.predict(NEW.X)
 
 

@@ -265,7 +265,7 @@ def test_boundary_and_relevances_of_a_table_with_words_and_gaps(frame):
     display = BoundaryDisplay.from_estimator(model, table, PROBLEM.y, features=(0, 2), n_points=8)
     place = frame({"width": [display.grid[0][3]], "kind": ["v"], "height": [display.grid[1][5]]})
     np.testing.assert_allclose(display.probability[5, 3], model.predict_proba(place)[0])
-    with pytest.raises(InvalidInputError, match="columns of numbers, but 1 holds category"):
+    with pytest.raises(InvalidInputError, match="columns of numbers, but 1 holds text"):
         BoundaryDisplay.from_estimator(model, table, features=(0, 1))
     relevances = RelevanceDisplay.from_estimator(model)
     assert relevances.names == ["width", "kind", "height"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marginwise.inference.prediction import LatentPredictor
 from marginwise.kernels import RBF, Constant, Kernel, Laplacian, Linear
+from marginwise.multiclass import ClassPredictor
 
 
-def predictor(kernel: Kernel, X: np.ndarray, coefficients: np.ndarray) -> LatentPredictor:
-    return LatentPredictor(X, coefficients, np.zeros((len(X), 1)), kernel)
+def predictor(kernel: Kernel, X: np.ndarray, coefficients: np.ndarray) -> ClassPredictor:
+    b = coefficients if coefficients.ndim == 2 else np.column_stack([-coefficients, coefficients])
+    return ClassPredictor(X, b, np.zeros((len(X), 1)), kernel, np.zeros(b.shape[1]), 1.0)
 
 
 def test_shares_are_those_of_the_variances_of_the_parts(rng: np.random.Generator) -> None:

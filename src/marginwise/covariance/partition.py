@@ -14,7 +14,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.jit import compiled
 from marginwise._summary import summary
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 
 #: Ways to choose the direction of a cut: the axis, or the input, in which the rows vary most.
 DIRECTIONS = ("principal", "widest")
@@ -85,7 +85,7 @@ class Partition:
         """Raise unless rows of this many inputs were partitioned."""
         own = self.directions.shape[1]
         if n_inputs != own:
-            raise InvalidInputError("partition", f"one of rows with {own} inputs", f"one of rows with {n_inputs}, as X")
+            raise InvalidInputError("partition", Finding(f"is for {own} inputs"), f"one for {n_inputs}, as X has")
 
     def assign(self, X: Array) -> Indices:
         """Return the number of the block of each row."""

@@ -13,7 +13,7 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
 from marginwise.covariance import Partition
-from marginwise.errors import InvalidInputError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.labels import LabelModel, SlackLabels
@@ -275,9 +275,8 @@ class Ensemble:
         if len(self.held_out) > len(self.X):
             raise InvalidInputError(
                 "predictor",
-                "svm",
-                f'"posterior": this model keeps {len(self.X)} of its {len(self.held_out)} training rows, and the SVM '
-                'needs all of them; to predict by the SVM, fit with predictor="svm"',
+                Finding(f"is the SVM, which needs all {len(self.held_out)} training rows; {len(self.X)} are kept"),
+                '"posterior"; to predict by the SVM, fit with predictor="svm"',
             )
         return _expansion(few).points
 

@@ -17,7 +17,7 @@ from marginwise.study.record import Outcome
 
 @dataclass(frozen=True)
 class SelfTuned:
-    """TunedSVC with the paper's kernel; the folds that judge its rungs are drawn anew in each trial."""
+    """TunedSVC with the paper's kernel; the folds that judge its candidates are drawn anew in each trial."""
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Fit and predict."""
@@ -36,7 +36,7 @@ class SelfTuned:
         return Outcome(
             message="; ".join(messages) or "fitted",
             evaluations=len(model.trace_),
-            hyperparameters=flat(model.hyperparameters_),
+            hyperparameters=flat(model.ensemble_.main.tuning.hyperparameters),
             criterion_value=model.criterion_value_,
             test_error=scores["posterior_error"],
             extra=extra,

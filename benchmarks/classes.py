@@ -36,8 +36,8 @@ from sklearn.svm import SVC
 from classify import METHODS as ALL
 from classify import standardise
 from marginwise import TunedSVC, posterior
-from marginwise.cli.held_out import HeldOutRows
 from marginwise.comparison import GRID, calibration_error
+from marginwise.inspection import held_out_report
 from marginwise.svm.pairs import couple, pairs_of
 from results import Results
 
@@ -119,7 +119,7 @@ def measure(make, X, y, Z, z, seed):
     loss, loss_se = losses(probability, z)
     held_out = np.nan, np.nan
     if isinstance(model, TunedSVC):
-        rows = HeldOutRows.of(model, X, y)
+        rows = held_out_report(model, y)
         held_out = losses(rows.probability, rows.codes)
     many = np.resize(Z, (PREDICTED, Z.shape[1]))
     predicted = np.ravel(model.predict(Z)).astype(int)  # CatBoost has a column of them

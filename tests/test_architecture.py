@@ -37,6 +37,7 @@ LAYERS = [
     "tables",
     "estimators",
     "saving",
+    "inspection",
     "datasets",
     "display",
     "study",

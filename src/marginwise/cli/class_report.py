@@ -9,10 +9,14 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.cli.figures import literal, page_figure
-from marginwise.cli.held_out import HeldOutRows
 from marginwise.cli.text import percent
 from marginwise.cli.two_classes import add_operating_points
 from marginwise.display import MUTED, SERIES, Cell, Page
+from marginwise.inspection import HeldOutReport, held_out_report
+from marginwise.plots import ReliabilityDisplay
+
+#: Bins of the reliability diagram.
+_BINS = 10
 
 #: Classes up to which the confusion is a table; beyond, it is a picture and a list of the commonest mistakes.
 _MOST_IN_TABLE = 12
@@ -27,14 +31,16 @@ _MOST_NAMED, _MOST_NUMBERED = 50, 30
 _MOST_COLOURED, _MOST_CURVES = 6, 100
 
 
-def add_predictions(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
+def add_predictions(page: Page, model: Any, y: Any) -> None:
     """Add the section to a page."""
+    report = held_out_report(model, y)
+    labels = [str(label) for label in report.classes.tolist()]
     page.heading("How far to trust it")
     page.text(
         "Each row of the table was predicted by models that had not seen it, as if it were new. What follows compares "
         "these predictions with the truth."
     )
-    display = held_out.reliability(f"class {literal(labels[1])}")
+    display = reliability(report, f"class {literal(labels[1])}")
     figure = page_figure(4.4)
     display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)))
     page.figure(
@@ -45,15 +51,24 @@ def add_predictions(page: Page, held_out: HeldOutRows, labels: list[str]) -> Non
         f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
     )
     if len(labels) <= _MOST_IN_TABLE:
-        _add_confusion_table(page, held_out.confusion, labels)
+        _add_confusion_table(page, report.confusion, labels)
     else:
-        _add_confusion_picture(page, held_out.confusion, labels)
-        _add_mistakes(page, held_out, labels)
+        _add_confusion_picture(page, report.confusion, labels)
+        _add_mistakes(page, report)
     if len(labels) == 2:
-        add_operating_points(page, held_out, labels)
+        add_operating_points(page, model, y, labels)
     else:
-        _add_scores(page, held_out, labels)
-    _add_curves(page, held_out, labels)
+        _add_scores(page, report, labels)
+    _add_curves(page, report, labels)
+
+
+def reliability(report: HeldOutReport, event: str) -> ReliabilityDisplay:
+    """Return the reliability of the second of two classes (``event``), or of the predicted one of more."""
+    if len(report.classes) == 2:
+        p, happened = report.probability[:, 1], report.codes == 1
+    else:
+        p, happened, event = report.probability.max(axis=1), report.codes == report.predicted, "the predicted class"
+    return ReliabilityDisplay(p, happened, n_bins=_BINS, sample_weight=report.copies, event=event)
 
 
 def _add_confusion_table(page: Page, counts: Array, labels: list[str]) -> None:
@@ -122,8 +137,8 @@ def draw_confusion(axes: Any, counts: Array, labels: Sequence[str]) -> None:
             axis.set_ticks(range(step - 1, n, step), [str(place) for place in range(step, n + 1, step)])
 
 
-def _add_mistakes(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
-    made = held_out.mistakes()
+def _add_mistakes(page: Page, report: HeldOutReport) -> None:
+    made = report.mistakes
     if not made:
         page.text("There were no mistakes.")
         return
@@ -131,19 +146,19 @@ def _add_mistakes(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
     page.table(
         ["true class", "taken for", "examples", "share of the true class"],
         [
-            [labels[m.true], labels[m.taken_for], Cell(f"{m.examples:g}", m.examples), Cell(percent(m.share), m.share)]
+            [str(m.true), str(m.predicted), Cell(f"{m.rows:g}", m.rows), Cell(percent(m.share), m.share)]
             for m in made[:_MOST_MISTAKES]
         ],
         caption=f"The commonest mistakes{f', {_MOST_MISTAKES}{rest}' if rest else ''}",
     )
 
 
-def _add_scores(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
+def _add_scores(page: Page, report: HeldOutReport, labels: list[str]) -> None:
     page.table(
         ["class", "rows", "recall", "precision", "F1", "AUC"],
         [
             [label, s.rows, *(_share(value) for value in (s.recall, s.precision, s.f1)), Cell(f"{s.auc:.3f}", s.auc)]
-            for label, s in zip(labels, held_out.scores, strict=True)
+            for label, s in zip(labels, report.scores.values(), strict=True)
         ],
         caption="How well each class is told from the others",
         note="Recall: of the rows of this class, how many were found. Precision: of the rows that were predicted as "
@@ -156,10 +171,10 @@ def _share(value: float | None) -> Cell | None:
     return None if value is None else Cell(percent(value), value)
 
 
-def _add_curves(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
+def _add_curves(page: Page, report: HeldOutReport, labels: list[str]) -> None:
     figure = page_figure(4.4)
-    draw_curves(figure.subplots(), held_out, labels)
-    areas = [scores.auc for scores in held_out.scores]
+    draw_curves(figure.subplots(), report, labels)
+    areas = [scores.auc for scores in report.scores.values()]
     lowest = int(np.argmin(areas))
     if len(labels) == 2:
         caption = f"ROC curve of {labels[1]}: how many of its rows are found, and how many others are taken for it, "
@@ -174,9 +189,9 @@ def _add_curves(page: Page, held_out: HeldOutRows, labels: list[str]) -> None:
     page.figure(figure, caption, alternative)
 
 
-def draw_curves(axes: Any, held_out: HeldOutRows, labels: Sequence[str]) -> None:
+def draw_curves(axes: Any, report: HeldOutReport, labels: Sequence[str]) -> None:
     """Draw the ROC curve of the second of two classes, or of each of more; of many, those of the lowest area."""
-    areas = [scores.auc for scores in held_out.scores]
+    classes, areas = list(report.scores), [scores.auc for scores in report.scores.values()]
     order = [1] if len(labels) == 2 else sorted(range(len(labels)), key=lambda k: areas[k])
     coloured = len(order) if len(order) <= len(SERIES) else _MOST_COLOURED
     axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", zorder=1)
@@ -184,9 +199,9 @@ def draw_curves(axes: Any, held_out: HeldOutRows, labels: Sequence[str]) -> None
         own: dict[str, Any] = {"color": MUTED, "linewidth": 0.6, "alpha": 0.5}
         if place < coloured:
             own = {"color": SERIES[place], "label": f"{literal(labels[k])}, {areas[k]:.3f}"}
-        axes.plot(*held_out.roc(k), **own)
+        axes.plot(*report.roc(classes[k]), **own)
     if len(labels) == 2:
-        spared, found = (scores.recall for scores in held_out.scores)
+        spared, found = (scores.recall for scores in report.scores.values())
         axes.plot(1 - spared, found, "o", color=SERIES[0])
     axes.set(xlabel="share of the others taken for it", ylabel="share of the class found", xlim=(-0.01, 1.01))
     axes.set(ylim=(-0.01, 1.02), aspect="equal")

@@ -9,9 +9,8 @@ from importlib.metadata import version
 from typing import Any
 
 from marginwise.cli.class_report import add_predictions
-from marginwise.cli.doubts import add_doubts
 from marginwise.cli.figures import literal, page_figure
-from marginwise.cli.held_out import HeldOutRows
+from marginwise.cli.label_issues import add_label_issues
 from marginwise.cli.summary import FitSummary, ranked
 from marginwise.cli.text import percent
 from marginwise.datasets import Table
@@ -45,9 +44,8 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_shape(page, model, summary)
         _add_inputs(page, model, summary)
-        held_out, labels = HeldOutRows.of(model, table.X, table.y), list(summary.classes)
-        add_predictions(page, held_out, labels)
-        add_doubts(page, held_out, labels)
+        add_predictions(page, model, table.y)
+        add_label_issues(page, model, table.y)
         _add_search(page, model, summary)
     page.text(
         f"Made in {summary.seconds:.1f} s by marginwise {version('marginwise')} with criterion "

@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 
 from marginwise._wording import numbered
-from marginwise.cli.doubts import suspicious_labels, uncertain_rows
-from marginwise.cli.held_out import ClassScores, HeldOutRows
-from marginwise.cli.influence import influences
+from marginwise.cli.label_issues import MOST, SUSPICIOUS
 from marginwise.cli.text import aligned, bar, percent
 from marginwise.datasets import Table
 from marginwise.estimators import TunedSVC
+from marginwise.inspection import (
+    ClassScores,
+    DoubtfulRow,
+    held_out_report,
+    label_issues,
+    permutation_effects,
+    uncertain_rows,
+)
 
 #: Inputs, and classes, shown on a terminal; the report has all.
 _TOP = 10
@@ -188,7 +194,8 @@ def summarise(
     separates = f"{words[1]} against {words[0]}" if len(words) == 2 else f"all {len(words)}"
     ordered = sorted(model.ensemble_.members, key=lambda member: -member.weight)
     members = [_member(member, separates) for member in ordered]
-    held_out = HeldOutRows.of(model, table.X, table.y)
+    scores = held_out_report(model, table.y).scores.values()
+    effects = permutation_effects(model, table.X, seed)
     return FitSummary(
         table=name,
         target=table.target_name,
@@ -202,14 +209,20 @@ def summarise(
         expected_log_loss=model.expected_log_loss_,
         term_shares=model.term_shares_,
         relevances=relevances,
-        influences=influences(model, table, seed),
-        by_class={label: scores._asdict() for label, scores in zip(words, held_out.scores, strict=True)},
-        suspicious_labels=[doubt._asdict() for doubt in suspicious_labels(held_out, words)],
-        uncertain_rows=[doubt._asdict() for doubt in uncertain_rows(held_out, words)],
+        influences=dict(zip(table.feature_names, effects.tolist(), strict=True)),
+        by_class={label: of_class._asdict() for label, of_class in zip(words, scores, strict=True)},
+        suspicious_labels=[_as_written(row) for row in label_issues(model, table.y, SUSPICIOUS)],
+        uncertain_rows=[_as_written(row) for row in uncertain_rows(model, table.y, MOST)],
         members=members,
         warnings=list(warnings),
         seconds=seconds,
     )
+
+
+def _as_written(row: DoubtfulRow) -> dict[str, Any]:
+    """Return a row as a file has it: the first is 1, labels are text."""
+    rows = tuple(number + 1 for number in row.rows)
+    return row._replace(rows=rows, label=str(row.label), other=str(row.other))._asdict()
 
 
 def _member(member: Any, separates: str) -> Member:

@@ -153,6 +153,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         from the leave-one-out distributions of all rows; NaN where neither is honest.
     held_out_proba_ : array of shape (n, n_classes)
         Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
+        ``marginwise.inspection`` says what they tell.
+    row_groups_ : array of int, shape (n,)
+        Which of these rows are copies of each other, and were left out together.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Run
@@ -368,6 +371,11 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """
         proba = np.vstack([softmax(self._held_out_log_proba(), axis=1), np.full((1, len(self.classes_)), np.nan)])
         return proba[self._places]
+
+    @property
+    def row_groups_(self) -> Indices:
+        """A number for each row that ``fit`` was given, equal for rows of equal cells and label; -1 for weight 0."""
+        return self._places
 
     @property
     def trace_(self) -> Trace:

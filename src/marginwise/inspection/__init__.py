@@ -1,0 +1,23 @@
+"""What a fitted model says of its table: scores by class, labels that may be wrong, effects of columns."""
+
+from __future__ import annotations
+
+from marginwise.inspection.held_out import ClassScores, HeldOutReport, Mistake, held_out_report
+from marginwise.inspection.labels import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
+from marginwise.inspection.permutation import permutation_effects
+from marginwise.inspection.thresholds import OperatingPoint, Proportion, operating_points
+
+__all__ = [
+    "ClassScores",
+    "DoubtfulRow",
+    "HeldOutReport",
+    "Mistake",
+    "OperatingPoint",
+    "Proportion",
+    "expected_label_issues",
+    "held_out_report",
+    "label_issues",
+    "operating_points",
+    "permutation_effects",
+    "uncertain_rows",
+]

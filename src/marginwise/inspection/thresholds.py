@@ -1,0 +1,131 @@
+"""What two classes are asked for: how many of one are found, how many of the other left alone, at which threshold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics import roc_curve
+
+from marginwise._arrays import Mask
+from marginwise.errors import Finding, InvalidInputError
+from marginwise.inspection.held_out import HeldOutReport, complete_report
+
+#: Standard deviations of a 95 % interval.
+_Z = 1.96
+
+
+class Proportion(NamedTuple):
+    """A share of some rows, with its 95 % confidence interval.
+
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        Between what it may lie.
+
+    Examples
+    --------
+    >>> from marginwise.inspection import Proportion
+    >>> found = Proportion.of(9, 10)
+    >>> found.value, round(found.low, 2), round(found.high, 2)
+    (0.9, 0.6, 0.98)
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, found: float, total: float) -> Proportion | None:
+        """Return Wilson's interval (1927): it stays within 0 and 1, and is not empty where all or none were found."""
+        if total <= 0:
+            return None
+        p, z2 = found / total, _Z**2 / total
+        middle = (p + z2 / 2) / (1 + z2)
+        half = _Z * math.sqrt(p * (1 - p) / total + z2 / (4 * total)) / (1 + z2)
+        return cls(p, max(0.0, middle - half), min(1.0, middle + half))
+
+
+class OperatingPoint(NamedTuple):
+    """What happens if the second of two classes is predicted from a threshold of its probability on.
+
+    Attributes
+    ----------
+    threshold : float
+    sensitivity, specificity : Proportion or None
+        The share of the second class that is predicted as such, and of the first.
+    positive_predictive_value, negative_predictive_value : Proportion or None
+        The share of those predicted as the second class that belong to it, and the same of the first, at the
+        frequencies of this table; None if there are none.
+
+    Examples
+    --------
+    >>> from marginwise.inspection import OperatingPoint, Proportion
+    >>> all_found = Proportion.of(20, 20)
+    >>> OperatingPoint(0.5, all_found, all_found, all_found, all_found).sensitivity.value
+    1.0
+    """
+
+    threshold: float
+    sensitivity: Proportion | None
+    specificity: Proportion | None
+    positive_predictive_value: Proportion | None
+    negative_predictive_value: Proportion | None
+
+
+def operating_points(model: Any, y: Any, target: float = 0.95) -> list[OperatingPoint]:
+    """Return three thresholds for two classes: as predicted, for a given sensitivity, and for a given specificity.
+
+    The last two are chosen on the rows that they are judged by: on new ones expect a little less.
+
+    Parameters
+    ----------
+    model : TunedSVC
+        Fitted, to two classes.
+    y : array of shape (n,)
+        The labels that it was fitted to, in the same order.
+    target : float, default=0.95
+        The sensitivity that the second point has at least, and the specificity that the third has.
+
+    Returns
+    -------
+    list of OperatingPoint
+        From held-out probabilities; rows without are left out, with a ``TableWarning``.
+
+    Examples
+    --------
+    >>> from marginwise import TunedSVC, load_benchmark
+    >>> from marginwise.inspection import operating_points
+    >>> data = load_benchmark("crabs")
+    >>> model = TunedSVC(ard=0, random_state=0).fit(data.X_train, data.y_train)
+    >>> as_predicted, sensitive, specific = operating_points(model, data.y_train, target=0.99)
+    >>> as_predicted.threshold, sensitive.sensitivity.value >= 0.99, specific.specificity.value >= 0.99
+    (0.5, True, True)
+    """
+    if not 0.0 < target <= 1.0:
+        raise InvalidInputError("target", target, "a share above 0, at most 1")
+    report = complete_report(model, y)
+    if len(report.classes) != 2:
+        raise InvalidInputError("model", Finding(f"has {len(report.classes)} classes"), "two; see held_out_report")
+    p = report.probability[:, 1]
+    others, own, thresholds = roc_curve(report.codes == 1, p, sample_weight=report.copies, drop_intermediate=False)
+    chosen = [thresholds[np.argmax(own >= target)], thresholds[np.flatnonzero(1 - others >= target)[-1]]]
+    return [
+        _point(report, 0.5, report.predicted == 1),
+        *(_point(report, float(min(t, 1.0)), p >= t) for t in chosen),
+    ]
+
+
+def _point(report: HeldOutReport, threshold: float, taken: Mask) -> OperatingPoint:
+    """Return that of the examples that are taken for the second class."""
+    ill, w = report.codes == 1, report.copies
+    right_yes, right_no = w[ill & taken].sum(), w[~ill & ~taken].sum()
+    return OperatingPoint(
+        threshold,
+        Proportion.of(right_yes, w[ill].sum()),
+        Proportion.of(right_no, w[~ill].sum()),
+        Proportion.of(right_yes, w[taken].sum()),
+        Proportion.of(right_no, w[~taken].sum()),
+    )

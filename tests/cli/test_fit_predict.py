@@ -427,7 +427,7 @@ def test_the_model_is_kept_when_what_comes_after_the_fit_fails(
     def too_large(*_: object) -> None:
         raise MemoryError("Unable to allocate 4 GiB")
 
-    monkeypatch.setattr("marginwise.cli.summary.influences", too_large)
+    monkeypatch.setattr("marginwise.cli.summary.permutation_effects", too_large)
     model, report = tmp_path / "m.skops", tmp_path / "r.html"
     words = ["fit", folder / "patients.csv", "-t", "ill", "--drop", "id", *FAST, "-m", model, "-r", report]
     assert "fewer rows or columns" in refused(run, *words, code=1)

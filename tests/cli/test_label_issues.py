@@ -50,3 +50,12 @@ def test_the_command_tells_them(run, tmp_path: Path) -> None:
     assert "Labels that may be wrong" in page
     if CHROMIUM is not None:
         assert beyond_the_edge(tmp_path / "r.html") == "nothing"
+
+
+def test_a_fit_that_left_no_row_out_says_what_to_do(run, tmp_path: Path) -> None:
+    rows = [{"u": k, "v": k % 3, "kind": "rare" if k == 7 else "common"} for k in range(12)]
+    table = write_csv(tmp_path / "t.csv", rows)
+    code, _, errors = run("fit", table, "--ard", 1, "--no-files", "--quiet")
+    assert code == 2
+    assert "no held-out probabilities" in errors
+    assert 'ard="auto"' in errors

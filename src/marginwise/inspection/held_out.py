@@ -251,7 +251,7 @@ def _held_out_proba(model: Any) -> Array:
         raise InvalidInputError(
             "model",
             found,
-            'one with ard="auto" or 0 where a class has too few rows for folds, and with subset=None (or '
-            'rank="auto" and predictor="posterior") where it was tuned on a part of the rows',
+            'one fitted with ard="auto" or ard=0 (if a class has too few rows for folds), or with subset=None, or '
+            'rank="auto" and predictor="posterior" (if it was tuned on a part of the rows)',
         )
     return np.asarray(proba)

@@ -42,10 +42,10 @@ class Proportion(NamedTuple):
         """Return Wilson's interval (1927): it stays within 0 and 1, and is not empty where all or none were found."""
         if total <= 0:
             return None
-        p, z2 = found / total, _Z**2 / total
+        p, z2 = float(found / total), _Z**2 / total
         middle = (p + z2 / 2) / (1 + z2)
         half = _Z * math.sqrt(p * (1 - p) / total + z2 / (4 * total)) / (1 + z2)
-        return cls(p, max(0.0, middle - half), min(1.0, middle + half))
+        return cls(p, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
 
 
 class OperatingPoint(NamedTuple):

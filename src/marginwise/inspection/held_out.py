@@ -232,7 +232,7 @@ def held_out_report(model: Any, y: Any) -> HeldOutReport:
     return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples)
 
 
-def complete_report(model: Any, y: Any) -> HeldOutReport:
+def report_with_warning(model: Any, y: Any) -> HeldOutReport:
     """Return the report, with a warning if it is not of all rows: for results that have no place to say so."""
     report = held_out_report(model, y)
     if report.n_left_out:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marginwise.errors import InvalidInputError
-from marginwise.inspection.held_out import HeldOutReport, complete_report
+from marginwise.inspection.held_out import HeldOutReport, report_with_warning
 
 
 class DoubtfulRow(NamedTuple):
@@ -73,7 +73,7 @@ def label_issues(model: Any, y: Any, threshold: float = 0.1) -> list[DoubtfulRow
     [((5,), 'high', 'low')]
     """
     _check_threshold(threshold)
-    report = complete_report(model, y)
+    report = report_with_warning(model, y)
     order = np.argsort(report.own, kind="stable")
     return [_doubtful(report, i) for i in order[: np.count_nonzero(report.own < threshold)].tolist()]
 
@@ -107,7 +107,7 @@ def expected_label_issues(model: Any, y: Any, threshold: float = 0.1) -> float:
     True
     """
     _check_threshold(threshold)
-    report = complete_report(model, y)
+    report = report_with_warning(model, y)
     p = report.probability
     return float(report.copies @ np.where(p < threshold, p, 0.0).sum(axis=1))
 
@@ -141,7 +141,7 @@ def uncertain_rows(model: Any, y: Any, n: int = 10) -> list[DoubtfulRow]:
     """
     if n < 1:
         raise InvalidInputError("n", n, "at least 1")
-    report = complete_report(model, y)
+    report = report_with_warning(model, y)
     ordered = np.sort(report.probability, axis=1)
     order = np.argsort(ordered[:, -1] - ordered[:, -2], kind="stable")
     return [_doubtful(report, i) for i in order[:n].tolist()]

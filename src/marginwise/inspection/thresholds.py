@@ -10,7 +10,7 @@ from sklearn.metrics import roc_curve
 
 from marginwise._arrays import Mask
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.inspection.held_out import HeldOutReport, complete_report
+from marginwise.inspection.held_out import HeldOutReport, report_with_warning
 
 #: Standard deviations of a 95 % interval.
 _Z = 1.96
@@ -106,7 +106,7 @@ def operating_points(model: Any, y: Any, target: float = 0.95) -> list[Operating
     """
     if not 0.0 < target <= 1.0:
         raise InvalidInputError("target", target, "a share above 0, at most 1")
-    report = complete_report(model, y)
+    report = report_with_warning(model, y)
     if len(report.classes) != 2:
         raise InvalidInputError("model", Finding(f"has {len(report.classes)} classes"), "two; see held_out_report")
     p = report.probability[:, 1]

@@ -38,6 +38,7 @@ def test_confusion_is_a_picture_where_classes_are_many(n_classes: int, table: bo
     html = page.html()
     assert ("Right and wrong predictions: numbers of rows" in html) == table
     assert ("The commonest mistakes, 15 of" in html) != table
+    assert "np.float64" not in html  # columns are sorted by the numbers of their cells
     assert html.count("<figure") == (2 if table else 3)
     explained = "Sensitivity: of the rows that are kind 001" if n_classes == 2 else "Recall: of the rows of this class"
     for words in (explained, f"kind {n_classes - 1:03}</th>", "ROC curve"):

@@ -39,7 +39,7 @@ def declared(n_inputs: int = 5, n_classes: int = 2, **options):
     [
         ({}, "ls-loo", ["least-squares", "softmax"], ["ep-loo"]),
         ({"n_classes": 3}, "ls-loo", ["least-squares", "softmax"], []),
-        ({"svm": True}, "ep-loo", ["slack"], ["ep-loo"]),
+        ({"svm": True}, "ep-loo", ["slack"], []),
         ({"svm": True, "n_classes": 3}, "ls-loo", ["least-squares", "softmax"], []),
         ({"criterion": as_criterion("ep-evidence")}, "ep-evidence", ["slack"], ["ep-evidence"]),
         ({"criterion": as_criterion("ep-loo"), "n_classes": 3}, "ep-loo", ["least-squares", "softmax"], []),

@@ -74,7 +74,9 @@ def test_a_class_that_is_never_predicted_has_no_precision() -> None:
     assert [scores.f1 for scores in rows.scores] == [0.5, 0.0, 0.0]
 
 
-@pytest.mark.parametrize(("n_classes", "table"), [(2, True), (12, True), (13, False), (120, False)])
+@pytest.mark.parametrize(
+    ("n_classes", "table"), [(2, True), (12, True), (13, False), pytest.param(120, False, marks=pytest.mark.slow)]
+)
 def test_confusion_is_a_picture_where_classes_are_many(n_classes: int, table: bool) -> None:
     page = Page("title")
     labels = [f"kind {k}" for k in range(n_classes)]

@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 # Two workers with one BLAS thread each: more threads than cores would wait for each other.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test lint types docs coverage build release matrix clean
+# The compiled form of modules is kept, whatever the environment says: the tests start hundreds of processes.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
+
+.PHONY: demo test test-slow lint types docs coverage build release matrix clean
 
 # One environment for everything; made again when the declared dependencies change.
 $(VENV)/.ready: pyproject.toml
@@ -30,8 +33,13 @@ demo: $(VENV)/.ready
 	$(BIN)/marginwise study run --quick --redo --store sqlite:///marginwise-demo/quick.sqlite
 	$(BIN)/marginwise study report --store sqlite:///marginwise-demo/quick.sqlite --output marginwise-demo/study
 
+# What to wait for while working: every contract, formula, command and page, in four minutes on two cores.
 test: $(VENV)/.ready
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --durations 15 $(TEST_ARGS)
+	$(PYTEST) -m "not slow" $(TEST_ARGS)
+
+# The others: whole families, long chains, killed processes, fuzzing.
+test-slow: $(VENV)/.ready
+	$(PYTEST) -m slow $(TEST_ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -60,6 +60,7 @@ def test_prints_the_comparison_and_writes_pictures(tmp_path, monkeypatch, capsys
     assert all(name in written for name in pictures)
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_while_time_is_taken():
     found = subprocess.run([sys.executable, "-c", WATCHED], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr

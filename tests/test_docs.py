@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import marginwise
+from tiers import with_slow
 
 ROOT = Path(__file__).parent.parent
 #: Pages in docs/ that are made while the site is built are left to it.
@@ -24,7 +25,11 @@ SOURCES = "https://github.com/marginwise/marginwise/blob/main/"
 MODULES = [info.name for info in pkgutil.walk_packages(marginwise.__path__, "marginwise.")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    with_slow(PAGES, {ROOT / "docs" / "scale.md", ROOT / "docs" / "study.md"}),
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     """Blocks marked ``python`` run in order in one namespace; they may contain their own assertions."""
     monkeypatch.chdir(tmp_path)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from page_checks import check_page
+from tiers import with_slow
 
 DOCS = Path(__file__).parent.parent / "docs"
 EXAMPLES = {path.stem.removeprefix("plot_"): path for path in sorted((DOCS / "gallery").glob("plot_*.py"))}
@@ -110,7 +111,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, full: bool):
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", with_slow(EXAMPLES, {"reports"}))
 def test_an_example_runs_and_its_words_hold(name: str, shown: Any) -> None:
     names, figures = shown(name)
     assert figures

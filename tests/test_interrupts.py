@@ -21,6 +21,7 @@ from marginwise._runtime.interrupts import answer_at_once, answered, hold_interr
 from marginwise._runtime.processes import outcomes, start_deaf
 from marginwise.errors import InvalidInputError
 from marginwise.tuning import tune
+from tiers import first_quick
 from zoo import blobs
 
 PROBLEM = blobs(20, 3)
@@ -96,7 +97,7 @@ def test_where_no_safe_point_comes_it_does_not_wait_long() -> None:
     assert time.monotonic() < begun + 5
 
 
-@pytest.mark.parametrize("module", ["numba.core.serialize", "threadpoolctl"])
+@pytest.mark.parametrize("module", first_quick(["numba.core.serialize", "threadpoolctl"]))
 def test_it_is_never_raised_where_that_does_harm(module: str) -> None:
     """Numba calls functions of the first from compiled code, and makes a SystemError of exceptions in them."""
     space = {"__name__": module, "press": press, "linger": lambda: _spend(1.5)}

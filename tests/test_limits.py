@@ -110,6 +110,7 @@ def test_weights_beyond_all_use_are_refused(weight: float) -> None:
         evaluate("ep-loo", X, Y, START, sample_weight=np.where(np.arange(30) == 3, weight, 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs POSIX signals")
 def test_a_handler_that_was_not_installed_from_python_stays() -> None:
     script = (

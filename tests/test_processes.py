@@ -54,6 +54,7 @@ def killed(command: list[str], begun: int, wait: float) -> int:
     return were
 
 
+@pytest.mark.slow
 def test_nothing_outlives_a_killed_fit(tmp_path: Path, full: bool) -> None:
     table, chance = write_csv(tmp_path / "t.csv", patients(200)), random.Random(3)
     command = [sys.executable, "-m", "marginwise", "fit", str(table), "-t", "ill", "--drop", "id", "--no-files"]

@@ -30,6 +30,7 @@ from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.saving import FORMAT
 from marginwise.search import SEARCHES
 from peak_memory import peak_memory
+from tiers import first_quick
 
 STORED = Path(__file__).parent / "stored"
 PROBLEM = zoo.blobs(24, 2)
@@ -111,6 +112,7 @@ def test_models_and_labels_of_any_kind(estimator, labels, tmp_path):
     assert loaded.classes_.dtype == estimator.classes_.dtype
 
 
+@pytest.mark.slow
 def test_every_criterion_and_search_can_be_a_parameter(model, tmp_path):
     for criterion in map(as_criterion, criterion_names()):
         if not type(criterion).__module__.startswith("marginwise."):
@@ -376,7 +378,7 @@ def test_a_wrong_number_of_inputs_is_refused(model, tmp_path, number):
         load_model(tmp_path / "model")
 
 
-@pytest.mark.parametrize("kind", [TunedSVC, MarginSVC])
+@pytest.mark.parametrize("kind", first_quick([MarginSVC, TunedSVC]))
 def test_arrays_that_do_not_fit_together_are_refused_before_a_prediction(kind, tmp_path, rng):
     """Each array of a model in turn is shorter by one, longer, or has numbers that are none.
 

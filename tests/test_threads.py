@@ -84,6 +84,7 @@ def test_a_fit_uses_one_thread(rank: int | None, two_threads, monkeypatch: pytes
     assert (seen, numbers()) == ([{1}, {1}], {2})
 
 
+@pytest.mark.slow
 def test_a_limit_in_joblibs_processes(two_threads) -> None:
     """Whatever number joblib gives its processes, they have it again after a limit."""
     assert Parallel(2)([delayed(_before_within_and_after)() for _ in range(2)]) == [(True, {1}, True)] * 2

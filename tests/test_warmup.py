@@ -64,6 +64,7 @@ def test_nothing_is_left_to_compile(full: bool, tmp_path: Path) -> None:
     assert run(COMPILED, tmp_path).stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_first_fit_says_in_one_line_that_it_compiled(tmp_path: Path) -> None:
     first = run(FIRST_FIT, tmp_path).stderr
     assert first.startswith("marginwise compiled its loops for this machine, which took")
@@ -72,6 +73,7 @@ def test_a_first_fit_says_in_one_line_that_it_compiled(tmp_path: Path) -> None:
     assert run(FIRST_FIT, tmp_path).stderr == ""
 
 
+@pytest.mark.slow
 def test_the_default_compiles_little_and_starts_no_process(tmp_path: Path) -> None:
     """Each function that is compiled takes a first fit a tenth of a second, and each process that is started more."""
     functions, rest = run(DEFAULT, tmp_path).stdout.splitlines()

@@ -52,6 +52,7 @@ def test_limits_and_percents_are_numbers_in_fit_and_predict(run, tmp_path: Path)
     assert "'<-1.5' in column 'age' is taken as the limit itself" in err
 
 
+@pytest.mark.slow
 def test_further_words_are_said_in_fit_and_remembered(run, tmp_path: Path) -> None:
     table = table_with(tmp_path / "t.csv", {3: "lost, perhaps", 17: "-999", 40: "-999.0"})
     code, out, err = run("fit", table, *FIT, "--no-files")
@@ -93,6 +94,7 @@ def test_columns_to_drop_can_be_listed_and_pasted(run, tmp_path: Path) -> None:
     assert (code, out) == run(*words, "--drop", "sample id", "--drop", '"note, free"')[:2]
 
 
+@pytest.mark.slow
 def test_rows_that_were_trained_on_are_no_measure(run, tmp_path: Path) -> None:
     table, model = write_csv(tmp_path / "t.csv", patients()), tmp_path / "m.skops"
     assert run("fit", table, *FIT, "-m", model, "-r", tmp_path / "r.html", "--max-evaluations", 3)[0] == 0

@@ -56,6 +56,7 @@ def test_the_chart_shows_what_the_table_says() -> None:
     assert "best has the smallest log-loss, 0.300" in chart.alt
 
 
+@pytest.mark.slow
 def test_json_does_not_depend_on_the_number_of_processes(run, table: Path) -> None:
     words = ["compare", table, "-t", "ill", "--test-fraction", 0.25, *QUICK, "--json"]
     results = []

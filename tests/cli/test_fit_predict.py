@@ -21,6 +21,7 @@ from marginwise import TunedSVC, load_table, save_model
 from marginwise.cli import main
 from marginwise.errors import TableWarning
 from marginwise.saving import FORMAT
+from tiers import first_quick
 
 FAST = ["--ard", "0", "--quiet"]
 
@@ -150,6 +151,7 @@ def test_formats_give_the_same(run, folder: Path, tmp_path: Path, suffix: str) -
     assert expected[0] == 0
 
 
+@pytest.mark.slow
 def test_libsvm_with_three_classes(run, tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     dump_svmlight_file(X[::3], y[::3], str(tmp_path / "train.svm"), zero_based=False)
@@ -226,7 +228,7 @@ def test_mistyped_options_show_the_usage(run, options, part) -> None:
     assert part in err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("option", ["--model", "--report"])
+@pytest.mark.parametrize("option", first_quick(["--report", "--model"]))
 def test_files_are_replaced_only_when_told(run, folder: Path, tmp_path: Path, option: str) -> None:
     table, out = folder / "patients.csv", tmp_path / "out"
     out.write_text("mine")
@@ -277,6 +279,7 @@ def test_a_folder_that_takes_no_files_is_found_before_the_fit(
         assert expected in refused(run, *words, "--force")
 
 
+@pytest.mark.slow
 def test_long_names_are_written(run, folder: Path, tmp_path: Path) -> None:
     model = tmp_path / ("m" * 250)
     words = ["fit", folder / "patients.csv", "-t", "ill", "--drop", "id", "-m", model, "-r", tmp_path / "r", *FAST]
@@ -383,6 +386,7 @@ def test_report_is_one_page_with_all_there_is_to_say(folder: Path) -> None:
         assert part in page
 
 
+@pytest.mark.slow
 def test_words_in_the_table_are_harmless_in_the_report(run, tmp_path: Path) -> None:
     words = {"yes": "<script>alert(1)</script>", "no": "&"}
     rows = [{"<b>age": row["age"], "weight": row["weight"], "k": words[str(row["ill"])]} for row in patients(30)]
@@ -394,6 +398,7 @@ def test_words_in_the_table_are_harmless_in_the_report(run, tmp_path: Path) -> N
     assert "&lt;b&gt;age" in page
 
 
+@pytest.mark.slow
 def test_names_in_any_script_are_no_formulas_in_the_report(run, tmp_path: Path) -> None:
     names = {"age": r"cost in $ \frac{ $", "weight": "体重", "ill": "$x^{$", "place": "a name " * 20}
     rows = [{names[key]: value for key, value in row.items() if key != "id"} for row in patients(30)]

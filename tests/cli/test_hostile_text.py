@@ -27,6 +27,7 @@ def table(tmp_path: Path) -> Path:
     return write_csv(tmp_path / f"t{ESCAPE}.csv", rows)
 
 
+@pytest.mark.slow
 def test_a_hostile_table_is_fitted_and_reported(run, table: Path, tmp_path: Path) -> None:
     model, report = tmp_path / "m.skops", tmp_path / "r.html"
     code, out, err = run("fit", table, "--drop", "id", "--ard", 0, "-m", model, "-r", report)
@@ -52,6 +53,7 @@ def test_messages_are_plain(run, tmp_path: Path) -> None:
     assert (code, out, "\x07" in err, err.count("\n")) == (2, "", False, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_file_whose_name_is_not_unicode(run, table: Path, tmp_path: Path) -> None:
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/t\xff\xfe.csv")

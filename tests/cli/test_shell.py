@@ -14,6 +14,7 @@ import pytest
 import marginwise
 from cli_tables import patients, write_csv
 from marginwise.cli import main
+from tiers import first_quick
 
 COMMAND = [sys.executable, "-m", "marginwise"]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX systems")
@@ -59,6 +60,7 @@ def test_calls_that_make_no_sense_show_the_usage(words: list[str], capsys: pytes
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @posix
 def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> None:
     model = tmp_path / "m.skops"
@@ -77,7 +79,7 @@ def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> Non
 
 
 @posix
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", first_quick([1, 2]))
 def test_interruption_ends_at_once_and_leaves_nothing(tmp_path: Path, jobs: int) -> None:
     rows = [{**row, "note": "x" * 100} for row in patients(1400)]
     content = write_csv(tmp_path / "t.csv", rows).read_text()  # more than a pipe holds
@@ -115,6 +117,7 @@ def test_what_is_not_installed_is_named_before_any_work(
     assert "needs skops (pip install 'marginwise[saving]'); --no-files does without" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_terminals_without_these_characters(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     text = "größe,urteil\n" + "".join(f"{i % 2 + 0.01 * i},{'süß' if i % 2 else 'sauer'}\n" for i in range(8))

@@ -94,7 +94,6 @@ def moments(problem: Problem, slack: Slack) -> Callable[[np.ndarray], np.ndarray
     return functions
 
 
-@pytest.mark.slow
 @every_sampler
 @every_slack
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -108,7 +107,6 @@ def test_has_the_law_found_by_quadrature(make: Make, slack: Slack, n: int, full:
     assert np.abs(z).max() < MAX_Z
 
 
-@pytest.mark.slow
 @every_sampler
 def test_has_the_law_of_a_gaussian_posterior(make: Make, full: bool) -> None:
     # Far below their kinks all losses are quadratic: the posterior is N(ΣC, (K⁻¹ + C)⁻¹).
@@ -130,7 +128,6 @@ def test_has_the_law_of_a_gaussian_posterior(make: Make, full: bool) -> None:
     assert np.abs(z_scores(run(sampler, 5, steps), functions, exact)).max() < MAX_Z
 
 
-@pytest.mark.slow
 @every_slack
 @pytest.mark.parametrize("step_size", [0.3, 1.0])
 @pytest.mark.parametrize("name", ["ep", "prior", "anything"])
@@ -150,7 +147,6 @@ def test_a_step_keeps_exact_draws_exact(name: str, slack: Slack, step_size: floa
     assert np.abs(z).max() < MAX_Z
 
 
-@pytest.mark.slow
 @every_slack
 @pytest.mark.parametrize("step_size", [0.1, 0.5])
 def test_a_step_of_the_papers_sampler_keeps_exact_draws_exact(slack: Slack, step_size: float, full: bool) -> None:

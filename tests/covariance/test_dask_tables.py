@@ -133,6 +133,7 @@ def test_what_is_wrong_is_said() -> None:
         MODEL.fit(chunked(broken), TABLE.y)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_does_not_stop_the_fit(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     X = da.from_array(TABLE.X, chunks=(75, 2))

@@ -12,6 +12,7 @@ from marginwise.criteria.radius import RadiusMargin
 from marginwise.datasets import benchmark_names, load_benchmark
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.problem import Problem, as_problem
+from tiers import first_quick
 from zoo import blobs, random_hyperparameters, twonorm
 
 GRADIENTS = [
@@ -57,7 +58,6 @@ def test_gradient_at_the_papers_start(criterion: Criterion, name: str) -> None:
     assert gradient_error(criterion, problem, paper_start(problem.X.shape[1])) < 1e-6
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("criterion", GRADIENTS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_gradient_at_random_points(criterion: Criterion, name: str, rng: np.random.Generator, full: bool) -> None:
@@ -99,9 +99,8 @@ def test_isotropic_gradient_is_the_sum_over_inputs(criterion: Criterion) -> None
     np.testing.assert_allclose(one.gradient[3], each.gradient[3:].sum(), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("criterion", GRADIENTS)
-@pytest.mark.parametrize("name", benchmark_names())
+@pytest.mark.parametrize("name", first_quick(benchmark_names()))
 def test_gradient_on_the_benchmarks(criterion: Criterion, name: str, rng: np.random.Generator, full: bool) -> None:
     benchmark = load_benchmark(name)
     rows = slice(None) if full else slice(0, 60)

@@ -43,7 +43,6 @@ def test_log_odds_are_those_of_the_densities(draw: Callable, log_odds: Callable,
     np.testing.assert_allclose(log_odds(X), densities[1.0] - densities[-1.0], atol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("problem", "published"), [(TWONORM, 0.0228), (RINGNORM, 0.0124)], ids=["twonorm", "ringnorm"])
 def test_bayes_error_is_the_error_of_the_bayes_rule(problem: tuple, published: float, full: bool) -> None:
     draw, log_odds, bayes_error = problem

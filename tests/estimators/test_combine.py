@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import (
 import zoo
 from marginwise import TunedSVC, load_benchmark, load_model, save_model
 from marginwise.errors import ConvergenceWarning, InvalidInputError
+from tiers import first_quick
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
@@ -92,7 +93,7 @@ def test_a_saved_model_predicts_the_same(fitted, crabs, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(crabs.X_test), fitted.predict_proba(crabs.X_test))
 
 
-@pytest.mark.parametrize("combine", ["mean", "vote"])
+@pytest.mark.parametrize("combine", first_quick(["vote", "mean"]))
 def test_neither_processes_nor_a_clone_change_anything(combine):
     X, y = views(0, 40)
     one = TunedSVC(restarts=2, combine=combine, n_jobs=1, **MANY).fit(X, y)
@@ -101,6 +102,7 @@ def test_neither_processes_nor_a_clone_change_anything(combine):
     assert one.get_params() | {"n_jobs": 2} == two.get_params()
 
 
+@pytest.mark.slow
 def test_several_local_optima_together_have_fewer_errors():
     """Than the best by its criterion, and than they have by themselves, in the sum over three tables."""
     errors = {"best": 0.0, "mean": 0.0, "vote": 0.0, "alone": 0.0}

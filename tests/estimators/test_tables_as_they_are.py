@@ -284,6 +284,7 @@ def test_sparse_tables_are_those_written_out() -> None:
         TunedSVC().fit(huge, [0, 1, 1])
 
 
+@pytest.mark.slow
 def test_many_more_columns_than_rows() -> None:
     """62 rows of 2000 correlated columns: at least as good as a linear SVM with C by cross-validation, on average."""
     wrong = []

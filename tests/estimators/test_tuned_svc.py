@@ -127,6 +127,7 @@ def test_poor_tables_give_a_sensible_model(X, y):
         assert probability[:, 1].mean() < 0.1
 
 
+@pytest.mark.slow
 def test_ten_thousand_inputs_are_no_obstacle():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 10_000)), np.arange(80) % 2
@@ -136,7 +137,6 @@ def test_ten_thousand_inputs_are_no_obstacle():
     assert model.feature_importances_.shape == (10_000,)
 
 
-@pytest.mark.slow
 def test_one_in_a_thousand(full):
     n = 1000 if full else 250
     X = np.random.default_rng(0).normal(size=(n, 2))

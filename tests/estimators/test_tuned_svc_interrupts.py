@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tiers import first_quick
+
 pytestmark = pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes as on Linux")
 
 SCRIPT = str(Path(__file__).with_name("interrupted.py"))
@@ -32,8 +34,7 @@ CASES = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+@pytest.mark.parametrize("case", first_quick(CASES), ids=lambda case: "-".join(map(str, case)))
 def test_ctrl_c_at_random_moments(case: tuple, full: bool) -> None:
     if not full and case[2:] == (3, 2000):
         pytest.skip("takes long, and does what others do: with --full")

@@ -43,6 +43,7 @@ def fitted() -> dict[str, TunedSVC]:
     return {shape: TunedSVC(random_state=0).fit(*drawn(shape, N, 1)) for shape in SHAPES}
 
 
+@pytest.mark.slow
 def test_shares_say_what_the_data_are_like(fitted: dict[str, TunedSVC]) -> None:
     """In the mean over draws: one draw of so few rows can look like another shape."""
     for shape, first in fitted.items():
@@ -54,6 +55,7 @@ def test_shares_say_what_the_data_are_like(fitted: dict[str, TunedSVC]) -> None:
         assert mean["straight"] > 0.8 or shape != "straight"
 
 
+@pytest.mark.slow
 def test_shares_are_those_of_members_that_have_a_choice(fitted: dict[str, TunedSVC]) -> None:
     """An auxiliary RBF is smooth whatever the data are like."""
     model = fitted["straight"].ensemble_
@@ -68,6 +70,7 @@ def test_shares_are_those_of_members_that_have_a_choice(fitted: dict[str, TunedS
     assert only.term_shares == {"smooth": pytest.approx(1.0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "gain"), [("straight", -0.01), ("smooth", -0.02), ("stepwise", 0.02)])
 def test_helps_where_it_should_and_does_little_harm_where_not(shape: str, gain: float, full: bool) -> None:
     """Log-loss on new rows beside that of the paper's kernel, the mean over draws."""
@@ -93,7 +96,7 @@ def test_rbf_is_the_papers_kernel() -> None:
         Periodic(),
         RBF() + Laplacian() + Linear() + Constant(),
         Linear() + Constant(),
-        AdditiveLaplacian() + Constant(),
+        pytest.param(AdditiveLaplacian() + Constant(), marks=pytest.mark.slow),
         Blend().without("k1"),
         Blend(k2=1.0),
     ],

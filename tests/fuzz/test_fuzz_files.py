@@ -125,6 +125,7 @@ def load_libraries(folder: Path) -> None:
         assert main(["fit", str(table), *words, "-m", str(folder / "m.skops"), "-r", str(folder / "r.html")]) == 0
 
 
+@pytest.mark.slow
 def test_hostile_files(tmp_path: Path, full: bool) -> None:
     load_libraries(tmp_path)
     found = run_cases(300 if full else 30, lambda rng: fitted_or_told(tmp_path, rng))

@@ -165,6 +165,7 @@ def ended_or_refused(folder: Path, rng: np.random.Generator) -> str:
     return "ended"
 
 
+@pytest.mark.slow
 def test_damaged_checkpoints(folder: Path, full: bool) -> None:
     found = run_cases(500 if full else 40, lambda rng: ended_or_refused(folder, rng))
     assert found["ended"] > 0.3 * found.total()

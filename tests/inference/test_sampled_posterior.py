@@ -68,6 +68,7 @@ EACH_SAMPLER = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @every_slack
 @EACH_SAMPLER
 def test_errors_of_predictions_are_as_large_as_told(
@@ -128,7 +129,6 @@ def test_training_points_are_predicted_as_sampled(
     np.testing.assert_allclose(variance, posterior.latent_variance, rtol=0.25)
 
 
-@pytest.mark.slow
 @every_slack
 def test_both_samplers_agree(slack: Slack, full: bool) -> None:
     problem, h = blobs(20, 2), Hyperparameters(1.0, 2.0, 0.3, [1.0, 1.2])

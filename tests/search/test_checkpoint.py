@@ -231,6 +231,7 @@ def test_a_second_process_is_kept_out(tmp_path: Path, monkeypatch: pytest.Monkey
     assert_same(go(tmp_path), go(None))
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_do_no_harm(tmp_path: Path) -> None:
     """Whoever comes second waits a little, and then says that the directory is taken."""
     script = Path(__file__).with_name("killed.py")
@@ -381,6 +382,7 @@ def test_without_a_seed_the_recorded_one_is_taken(tmp_path: Path) -> None:
     assert not np.array_equal(other.trace.to_arrays()["score"], long.trace.to_arrays()["score"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5, 17))
 def test_killed_at_random_moments_it_ends_the_same(seed: int, tmp_path: Path, full: bool) -> None:
     """A process that is killed with SIGKILL again and again, once it has made some progress."""

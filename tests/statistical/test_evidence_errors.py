@@ -13,7 +13,6 @@ from marginwise.likelihoods import SLACKS, Slack
 from marginwise.problem import Problem
 from zoo import twonorm
 
-pytestmark = pytest.mark.slow
 every_slack = pytest.mark.parametrize("slack", SLACKS.values(), ids=SLACKS)
 
 
@@ -42,7 +41,9 @@ def test_few_examples(slack: Slack, n: int, full: bool) -> None:
 
 
 @every_slack
-@pytest.mark.parametrize(("C", "k0", "koff"), [(1.1, 20.0, 5.0), (4.0, 600.0, 50.0)])
+@pytest.mark.parametrize(
+    ("C", "k0", "koff"), [(1.1, 20.0, 5.0), pytest.param(4.0, 600.0, 50.0, marks=pytest.mark.slow)]
+)
 def test_scattered_examples(slack: Slack, C: float, k0: float, koff: float, full: bool) -> None:
     problem, h = scattered(60 if full else 30), Hyperparameters(C, k0, koff, 0.05)
     estimates, errors = values(problem, h, slack, 30 if full else 8)

@@ -20,6 +20,7 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 PLAN = Plan("cluster", benchmarks("crabs", "pima"), methods("span-walk", "le1-newton"), trials=4, effort=SMALL)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_changes_nothing(tmp_path):
     url, summaries = f"sqlite:///{tmp_path / 'dask.sqlite'}", []
     with (
@@ -46,6 +47,7 @@ def test_a_killed_worker_changes_nothing(tmp_path):
         assert table(store) == table(here)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_named(tmp_path):
     url = f"sqlite:///{tmp_path / 'dask.sqlite'}"
     with pytest.raises(InvalidInputError, match="the address of a Dask scheduler"):

@@ -30,6 +30,7 @@ def run_script(*arguments: object) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_twenty_kills_change_nothing(tmp_path):
     url = f"sqlite:///{tmp_path / 'killed.sqlite'}"
     told = run_script("killed", url, 20)
@@ -45,6 +46,7 @@ def test_twenty_kills_change_nothing(tmp_path):
         assert not killed.claims()
 
 
+@pytest.mark.slow
 def test_a_hundred_kills_in_a_crowd_change_nothing(tmp_path, full):
     if not full:
         pytest.skip("takes minutes; the miniature of the paper's study, shared by three processes, with --full")
@@ -56,6 +58,7 @@ def test_a_hundred_kills_in_a_crowd_change_nothing(tmp_path, full):
         assert not killed.claims()
 
 
+@pytest.mark.slow
 def test_processes_on_one_store_do_each_trial_once(tmp_path):
     url, log = f"sqlite:///{tmp_path / 'shared.sqlite'}", tmp_path / "log"
     assert run_script("shared", url, log, 3)["ended"]
@@ -67,6 +70,7 @@ def test_processes_on_one_store_do_each_trial_once(tmp_path):
         assert len(store.rows()) == len(names)
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_one_that_started_them():
     script = (
         "import os, time\n"

@@ -37,6 +37,7 @@ def store(tmp_path):
         yield opened
 
 
+@pytest.mark.slow
 def test_rows_do_not_depend_on_the_number_of_processes(tmp_path):
     tables = []
     for n_jobs in (1, 2):
@@ -175,6 +176,7 @@ def test_trials_of_killed_workers_are_run_again_but_not_for_ever(store, monkeypa
     assert run_study(chance_plan(2), store).complete is (failed == 0)  # they were lost again
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the workers in /proc")
 def test_a_worker_that_is_killed_is_replaced(store):
     plan = Plan(
@@ -261,6 +263,7 @@ def test_a_read_only_store_can_not_be_run(store, tmp_path):
         run_study(REAL, reader, n_jobs=1)
 
 
+@pytest.mark.slow
 def test_the_command_ends_on_ctrl_c_with_130_and_keeps_what_is_finished(tmp_path):
     url = f"sqlite:///{tmp_path / 'study.sqlite'}"
     part = ["--paper", "--datasets", "crabs,pima", "--methods", "span-walk", "--trials", "20"]

@@ -193,6 +193,7 @@ def test_claims_from_elsewhere_hold_as_long_as_their_lease(store, monkeypatch):
     assert not store.finish(replace(ROW, number=0), far)  # it came too late
 
 
+@pytest.mark.slow
 def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_of_it(store, tmp_path):
     store.record(ROW)
     script = """

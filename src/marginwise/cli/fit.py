@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the estimator."""
     tuning = parser.add_argument_group("tuning")
-    tuning.add_argument(
-        "--criterion", default="auto", help="what is optimised (default: ls-loo)"
-    )
+    tuning.add_argument("--criterion", default="auto", help="what is optimised (default: ls-loo)")
     tuning.add_argument(
         "--slack", choices=("linear", "quadratic"), help="penalty for small margins (default: the criterion's)"
     )

@@ -153,7 +153,9 @@ def _iterate(
 
 
 @compiled_vector
-def _follow(programme: Programme, beta: Array, L: Array, order: Indices, m: int, ridge: float) -> tuple[bool, int]:
+def _follow(  # noqa: C901  four plain loops over the rows of the factor
+    programme: Programme, beta: Array, L: Array, order: Indices, m: int, ridge: float
+) -> tuple[bool, int]:
     """Bring the factor to the present free set row by row; False if making it anew is cheaper or needed."""
     Q, diagonal, lower, upper = programme
     free = (beta > lower) & (beta < upper)
@@ -183,7 +185,7 @@ def _follow(programme: Programme, beta: Array, L: Array, order: Indices, m: int,
 
 
 @compiled_vector
-def _newton_step(
+def _newton_step(  # noqa: C901  one path from bound to bound, on arrays that its steps share
     programme: Programme, beta: Array, gradient: Array, L: Array, order: Indices, m: int
 ) -> tuple[bool, bool]:
     """Go from bound to bound along the Newton direction, as long as that decreases the objective.

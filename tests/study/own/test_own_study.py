@@ -153,6 +153,7 @@ def test_own_rows_stand_beside_the_papers(place):
     assert Judge.of(data, LINEAR).svm_error(found) == own.test_error
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_it_ends_with_the_same_rows(place):
     process = subprocess.Popen(command("killed.sqlite", jobs=1), cwd=place, stdout=subprocess.DEVNULL)
     while not (place / "killed.sqlite").exists():
@@ -173,6 +174,7 @@ def test_killed_and_resumed_it_ends_with_the_same_rows(place):
         assert table(killed) == table(whole)  # which two processes had made
 
 
+@pytest.mark.slow
 def test_the_report_has_them_in_every_table(place, capsys):
     output = place / "report"
     assert main(["study", "report", "--store", f"sqlite:///{place / 'study.sqlite'}", "--output", str(output)]) == 0
@@ -205,6 +207,7 @@ def read_table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_a_changed_table_or_criterion_is_noticed(place, tmp_path):
     for name in ("flowers.csv", "own_criteria.py", "study.sqlite"):
         shutil.copy(place / name, tmp_path)
@@ -340,6 +343,7 @@ def test_a_worker_without_the_criterion_says_so(place, monkeypatch):
     assert row.message == "the worker could not run it (No module named 'own_criteria')"
 
 
+@pytest.mark.slow
 def test_the_general_study_does_not_know_the_paper():
     code = "import sys, marginwise.study, marginwise.study.report; sys.exit('marginwise.study.paper' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
@@ -350,6 +354,7 @@ def test_settings_of_an_unknown_kind_of_row_are_refused(place):
         run_study(Plan("other", {}, {}, effort=Effort()), store, n_jobs=1)
 
 
+@pytest.mark.slow
 def test_the_documented_commands_run(tmp_path):
     page = (HERE.parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
     section = page[page.index("## Your own study") :]

@@ -119,6 +119,7 @@ def test_formats_are_named(tmp_path, trials):
         Histograms.compute(trials, "wdbc").save(tmp_path, formats=["gif"])
 
 
+@pytest.mark.slow
 def test_files_are_the_same_every_time(tmp_path, trials):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

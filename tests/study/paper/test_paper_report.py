@@ -35,6 +35,7 @@ def report(tmp_path_factory):
     return directory / "report"
 
 
+@pytest.mark.slow
 def test_the_page_is_well_formed_and_complete(report):
     html = (report / "index.html").read_text(encoding="utf-8")
     check_page(html)
@@ -47,6 +48,7 @@ def test_the_page_is_well_formed_and_complete(report):
     assert n_figures == 15  # five histograms, five spreads, three paths, methods, scans
 
 
+@pytest.mark.slow
 def test_everything_is_there_as_files(report):
     figures = {path.stem for path in (report / "figures").iterdir()}
     expected = {"walk", "ascent-length-scales", "ascent-amplitudes", "methods", "line-scans"}
@@ -62,6 +64,7 @@ def test_everything_is_there_as_files(report):
     assert (report / "scans.csv").exists()
 
 
+@pytest.mark.slow
 def test_markdown_says_the_same(report):
     text = (report / "report.md").read_text(encoding="utf-8")
     assert "**29 of 30**" in text
@@ -85,6 +88,7 @@ def test_a_study_that_has_not_begun_says_so(tmp_path):
     assert "does not hold" not in texts
 
 
+@pytest.mark.slow
 def test_a_study_under_way_says_what_is_missing(tmp_path):
     rows = [row for row in paper_rows() if row.dataset == "crabs" and row.number < 2 and "walk" in row.method]
     with paper_store(tmp_path / "study.sqlite", rows, Effort()) as store:
@@ -121,6 +125,7 @@ document.body.setAttribute("data-results", results.join(" "));
 """
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("width", [500, 1200])
 def test_a_browser_shows_it(report, width):
@@ -129,11 +134,13 @@ def test_a_browser_shows_it(report, width):
     assert results.split() == ["wider=false", "first=Pima,LE1"]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_phone_shows_all_of_it(report):
     assert beyond_the_edge(report / "index.html") == "nothing"
 
 
+@pytest.mark.slow
 def test_a_miniature_says_so_first_and_withholds_verdicts(tmp_path):
     with paper_store(tmp_path / "study.sqlite") as store:
         html = write_paper_report(store, tmp_path / "report", pairs=1, formats=("svg",)).read_text(encoding="utf-8")
@@ -145,6 +152,7 @@ def test_a_miniature_says_so_first_and_withholds_verdicts(tmp_path):
     assert not any("of the paper's sd" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_the_reproduction_is_made_from_its_tables(tmp_path):
     rows = paper_rows(shift={("pima", as_in_paper("le1-walk")): 5.0}, most=2)
     varied = [
@@ -164,6 +172,7 @@ def test_the_reproduction_is_made_from_its_tables(tmp_path):
     assert write_reproduction(tmp_path).read_text(encoding="utf-8") == text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (DOCS / "reproduction.csv").exists(), reason="no full run is recorded in docs/")
 def test_the_recorded_reproduction_is_made_from_its_tables(tmp_path):
     for name in ("reproduction.csv", "reproduction-scans.csv", "reproduction-votes.csv", "reproduction-paths.json"):

@@ -32,7 +32,7 @@ _PATIENCE, _SLOW = 6, 0.6
 _PART, _CIRCLE = 0.9, 25
 
 
-def run_ep(
+def run_ep(  # noqa: C901  which move comes next depends on all before: one loop shows it
     covariance: SiteCovariance,
     y: Array,
     likelihood: WeightedLikelihood,

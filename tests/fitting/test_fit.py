@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -157,15 +158,25 @@ def test_noise_is_not_taken_for_more_with_free_length_scales(n_classes):
     assert loss.mean() > np.log(n_classes) - 3.0 * loss.std() / np.sqrt(n)
 
 
-def test_rows_set_aside_have_no_held_out_probabilities():
+def test_rows_set_aside_are_left_out_by_folds_as_all_others():
     problem = zoo.blobs(60, 2)
     aside = np.arange(60) % 5 == 0
     config = replace(config_of(problem, ard=0.3), validation=aside)
     stack = fit_ensemble(TrainingData(problem, None), config, 1)
-    assert np.isnan(stack.held_out[aside]).all()
-    np.testing.assert_allclose(stack.held_out[~aside].sum(axis=1), 1.0)
+    np.testing.assert_allclose(stack.held_out.sum(axis=1), 1.0)
     assert len(stack.X) == 60  # trained on all
     assert "validation" in stack.main.tuning.trace[0].errors
+
+
+def test_equal_rows_of_both_labels_are_not_easier_for_rows_set_aside(rng):
+    """Part of them would be: without the rows of one label, those of the other are beyond doubt."""
+    X = np.repeat(np.arange(6.0), 40)[:, None]
+    y = rng.random(240) < 0.5
+    model = TunedSVC(validation_fraction=0.25, random_state=0, max_evaluations=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nothing was learnt
+        model.fit(X, y)
+    assert model.expected_error_ > 0.5 - 3.0 * np.sqrt(0.25 / 240)
 
 
 @pytest.mark.parametrize("rows", [60, 40])

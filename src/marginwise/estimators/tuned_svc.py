@@ -367,7 +367,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def held_out_proba_(self) -> Array:
         """Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
 
-        NaN for rows without one: those of weight 0 or set aside to stop searches early.
+        NaN for rows without one: those of weight 0.
         """
         proba = np.vstack([softmax(self._held_out_log_proba(), axis=1), np.full((1, len(self.classes_)), np.nan)])
         return proba[self._places]

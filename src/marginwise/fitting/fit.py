@@ -118,14 +118,8 @@ def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> E
             outside = data.all.subset(np.flatnonzero(aside))
             config = replace(config, settings=replace(config.settings, held_out={VALIDATION: outside}))
             rows = data.all.subset(np.flatnonzero(~aside)) if data.sample is None else data.sample
-        chosen = _choose(rows, config)
-        held_out = None if data.sample is not None else chosen.held_out
-        if held_out is not None and aside.any():
-            # Rows that stopped the searches took part in the choice: no fold can say what they are without them.
-            everywhere = np.full((data.all.n, held_out.shape[1]), np.nan)
-            everywhere[~aside] = held_out
-            held_out = everywhere
-        return _trained(data, config, Chosen(chosen.choices, held_out))
+        chosen = _choose(rows, data.tuned, config)
+        return _trained(data, config, chosen if data.sample is None else chosen._replace(held_out=None))
 
 
 def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -> Ensemble:
@@ -136,14 +130,18 @@ def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -
     return _trained(data, alone, Chosen([Choice(candidate, tuning, Scale(), 1.0)], None))
 
 
-def _choose(problem: Problem, config: FitConfig) -> Chosen:
-    """Return what to train: tuned on these rows, judged on folds of them, stacked."""
+def _choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
+    """Return what to train: tuned on some rows, judged on folds of the whole, stacked.
+
+    The two differ by rows that stop searches early. Folds have them as all others: part of equal rows with both labels
+    would be easier to predict.
+    """
     with one_thread(problem.n <= SCHEDULE.exact_rows or not config.policy.exact):
         # k-means does not depend on a length scale that all inputs share.
         small = config.policy.for_tuning(problem, config.declared.start)
         searcher = Searcher(small, config.declared.criterion, config.settings)
         first = searcher.first(config.declared.start, config.settings)
-        folds = Folds.assign(small, config.settings.seed)
+        folds = Folds.assign(replace(whole, inducing=small.inducing), config.settings.seed)
         chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
         if small.inducing is None:
             return chosen

@@ -129,10 +129,7 @@ class Jury:
     def _with_spread(self, spread: float, below: Judged, many: bool) -> Judged | None:
         """Return the candidate with a spread; None if it gains nothing."""
         gated, first = self.declared.gated, below.labels
-        settings = (
-            self.searcher.quiet if gated else replace(self.searcher.quiet, held_out=self.searcher.settings.held_out)
-        )
-        settings = settings.with_spread(spread)
+        settings = self.searcher.quiet.with_spread(spread)
         # Where the spread is given the folds' searches are as long as those of all rows, or they would tell too little.
         budget = None if gated else settings.limits.max_evaluations
         fits: list[WarmStart] = []

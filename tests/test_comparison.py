@@ -80,6 +80,7 @@ def test_a_failure_is_data() -> None:
     assert "at least two rows of each class" in result.failure
 
 
+@pytest.mark.slow
 def test_every_peer_learns_and_gives_probabilities() -> None:
     mixed = np.empty((60, 4), dtype=object)
     mixed[:, :3], mixed[:, 3] = X, np.where(np.arange(60) % 7 == 0, None, np.where(X[:, 1] > 0, "u", "v"))

@@ -41,6 +41,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_prints_the_comparison_and_writes_pictures(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     demo.main()

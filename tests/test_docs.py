@@ -27,7 +27,7 @@ MODULES = [info.name for info in pkgutil.walk_packages(marginwise.__path__, "mar
 
 @pytest.mark.parametrize(
     "page",
-    with_slow(PAGES, {ROOT / "docs" / "scale.md", ROOT / "docs" / "study.md"}),
+    with_slow(PAGES, {ROOT / "docs" / f"{name}.md" for name in ("scale", "study", "searches", "tuned-svc")}),
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_code_blocks_run(page, tmp_path, monkeypatch):

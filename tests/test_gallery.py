@@ -111,7 +111,11 @@ def shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, full: bool):
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", with_slow(EXAMPLES, {"reports"}))
+#: Those that take longest; the others are enough to see that examples run.
+SLOW = {"reports", "comparing_criteria", "million_rows", "relevances", "exact_evidence", "weights_and_imbalance"}
+
+
+@pytest.mark.parametrize("name", with_slow(EXAMPLES, SLOW))
 def test_an_example_runs_and_its_words_hold(name: str, shown: Any) -> None:
     names, figures = shown(name)
     assert figures

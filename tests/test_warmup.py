@@ -50,6 +50,7 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.slow
 def test_the_command_says_where_compiled_code_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warmup"]) == 0
     assert "functions ready after" in capsys.readouterr().err

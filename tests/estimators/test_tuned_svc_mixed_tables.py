@@ -104,6 +104,7 @@ def check(seed: int) -> None:
                 model.predict(frame.assign(**{name: "7" if "numbers as" in name else changed}))
 
 
+@pytest.mark.slow
 def test_mixed_tables_give_a_model(full: bool) -> None:
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, TableWarning):

@@ -51,9 +51,6 @@ from marginwise.tuning import SearchSettings
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
 
-#: Standard errors by which the held-out log-loss has to be below that of the class shares, or columns don't help.
-_DOUBT = 1.5
-
 
 class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
@@ -356,7 +353,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             return  # shares of votes are not probabilities
         gain = base - loss
         error = np.sqrt(shares**2 @ (gain - shares @ gain) ** 2)
-        self._learnt_nothing = bool(shares @ gain <= _DOUBT * error)
+        self._learnt_nothing = bool(shares @ gain <= error)
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""

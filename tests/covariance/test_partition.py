@@ -72,5 +72,5 @@ def test_wrong_arguments(rng: np.random.Generator) -> None:
         Partition.of(X, np.ones(2), 5, direction="shortest")
     with pytest.raises(InvalidInputError, match="one for 3, as X has"):
         Partition.of(X, np.ones(2), 5).assign(np.zeros((4, 3)))
-    with pytest.raises(InvalidInputError, match="with 3, as X"):
+    with pytest.raises(InvalidInputError, match="one for 3, as X has"):
         as_problem(np.zeros((2, 3)), [-1, 1], inducing=np.zeros((1, 3)), partition=Partition.of(X, np.ones(2), 5))

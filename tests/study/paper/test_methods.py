@@ -96,6 +96,7 @@ def test_a_method_gives_a_whole_row(method):
         np.testing.assert_allclose(end, row.hyperparameters[:4])
 
 
+@pytest.mark.filterwarnings("ignore:the columns as they are do not help")
 @pytest.mark.parametrize("method", NAMES)
 def test_no_method_looks_at_the_test_labels(method):
     data = load_data(CRABS, SMALL)

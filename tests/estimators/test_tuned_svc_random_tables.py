@@ -108,7 +108,7 @@ def check(model: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None, 
             assert np.isfinite(value)
         assert np.isfinite(model.log_evidence_) == (model.ensemble_.main.labels == "slack")
         # A class too rare for folds leaves nothing to expect where length scales are free.
-        assert np.isfinite(model.expected_log_loss_) or model.ard not in ("auto", 0)
+        assert np.isfinite(model.expected_log_loss_) or model.ard not in ("auto", 0) or model.predictor == "svm"
         assert 0.0 <= model.expected_error_ <= 1.0 or np.isnan(model.expected_log_loss_)
         assert model.feature_importances_.sum() == pytest.approx(1.0)
 

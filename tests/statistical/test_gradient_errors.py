@@ -71,7 +71,7 @@ def test_the_papers_sampler(slack: Slack, trajectory: float, full: bool) -> None
     # With short trajectories momenta outlive many of them, and correlations have a long tail.
     problem, h = few(3), Hyperparameters(2.0, 3.0, 0.5, [1.0, 0.7])
     exact = quadrature_gradient(problem, h, slack)
-    runs, steps = (60, 10_000) if full else (16, 3000)
+    runs, steps = 60 if full else 16, 10_000
     z = []
     for seed in range(runs):
         posterior = hmc_posterior(problem, h, slack, seed=seed, n_samples=steps, n_discarded=500, trajectory=trajectory)

@@ -38,8 +38,8 @@ from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels, SoftmaxLabels
-from marginwise.fitting.views import NormalScores, Selection
 from marginwise.fitting.stacking import Vote
+from marginwise.fitting.views import NormalScores, Selection
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
 from marginwise.inference.prediction import GaussianPredictor

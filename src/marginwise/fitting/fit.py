@@ -189,7 +189,7 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
 
 
 def _juries(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> list[Jury]:
-    """Return who has judged the candidates: on the inputs as they are, and on their normal scores if these are tried."""
+    """Return who has judged the candidates, on the inputs as they are and, where that is tried, on normal scores."""
     declared, n_jobs = config.declared, config.settings.n_jobs
     juries = [Jury(searcher, folds, declared)]
     juries[0].hear(first, n_jobs)
@@ -267,7 +267,8 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     stage("training")
     problem, policy = data.all, config.policy
     members, trained = [], []
-    chosen = chosen._replace(choices=_affordable(chosen.choices, problem.n))
+    if data.sample is not None:
+        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem.n))
     for choice in chosen.choices:
         labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
         rows, seen = problem, data.seen
@@ -316,13 +317,19 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained])
 
 
-def _affordable(choices: list[Choice], n: int) -> list[Choice]:
-    """Return the members without those of the softmax likelihood where rows are very many: its mode is a long way."""
-    few = [choice for choice in choices if not isinstance(choice.candidate.labels, SoftmaxLabels)]
-    if n <= SCHEDULE.softmax_rows or not few:
-        return choices
-    total = sum(choice.weight for choice in few)
-    return [choice._replace(weight=choice.weight / total) for choice in few]
+def _with_many_rows(choices: list[Choice], n: int) -> list[Choice]:
+    """Return the members that are worth training on so many rows, one for each search.
+
+    Softmax if it has a weight on the sample: the more rows, the more a likelihood of labels gains on least squares. With
+    very many rows its mode is a long way, and least squares are trained instead.
+    """
+    far = n > SCHEDULE.softmax_rows
+    preferred = sorted(choices, key=lambda choice: isinstance(choice.candidate.labels, SoftmaxLabels) == far)
+    of_search: dict[Tuning, Choice] = {}
+    for choice in preferred:
+        first = of_search.setdefault(choice.tuning, choice._replace(weight=0.0))
+        of_search[choice.tuning] = first._replace(weight=first.weight + choice.weight)
+    return list(of_search.values())
 
 
 def _stacked_again(

@@ -1,8 +1,8 @@
 """How a kernel sees the inputs: as they are, some of them scaled, or by their normal scores.
 
-Normal scores are what a column becomes when its ranks are those of a normal distribution (van der Waerden 1952). A kernel
-measures distances, and in a column with long tails most rows are at none; their ranks keep them apart. Which of the two
-suits a table, and with what weight, is for the rows left out to say.
+Normal scores are what a column becomes when its ranks are those of a normal distribution (van der Waerden 1952). A
+kernel measures distances, and in a column with long tails most rows are close together; their ranks keep them apart.
+Which of the two suits a table, and with what weight, is decided by rows that were left out.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from known_laws import few, quadrature, quadrature_gradient
 from marginwise import MarginSVC, evaluate, posterior, scan_line, solve, solve_gram, tune
 from marginwise.covariance import LowRankCovariance
 from marginwise.criteria import as_criterion, criterion_class, criterion_names
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.radius import RadiusMargin, smallest_ball
 from marginwise.criteria.training import train

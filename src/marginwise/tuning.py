@@ -21,8 +21,8 @@ from marginwise.likelihoods import Likelihood
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
+from marginwise.search.base import Bounds, Search, Space, log_bounds
 from marginwise.search.checkpoint import recorded_settings
-from marginwise.search.contract import Bounds, Search, Space, log_bounds
 from marginwise.search.driver import Callback, Limits, Run
 from marginwise.search.held_out import VALIDATION, HeldOut
 from marginwise.search.line import LineScan, scan

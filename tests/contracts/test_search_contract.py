@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import toys
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import random_start
 from marginwise.search import SEARCHES, Limits, Objective, Search, drive

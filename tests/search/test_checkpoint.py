@@ -24,15 +24,15 @@ from killed import columns, walk
 import toys
 from marginwise._runtime.files import hold, sync
 from marginwise.covariance import Partition
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import paper_start
 from marginwise.likelihoods import LINEAR
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import SEARCHES, RandomWalk, Record
+from marginwise.search.base import Space
 from marginwise.search.checkpoint import signed_line
-from marginwise.search.contract import Space
 from marginwise.search.driver import Limits
 from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective

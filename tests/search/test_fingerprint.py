@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import toys
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.likelihoods import LINEAR, QUADRATIC
 from marginwise.priors import Prior
 from marginwise.search import RandomWalk

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import toys
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.hyperparameters import paper_start, random_start
 from marginwise.search import Limits, NelderMead, Objective, Space, drive
 from zoo import blobs

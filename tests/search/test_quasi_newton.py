@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 import toys
 from marginwise.criteria import as_criterion
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
@@ -142,7 +142,7 @@ class _Kinked(Criterion):
     name, direction, smooth, equation = "toy-kinked", "maximise", True, "toy"
 
     def evaluate(self, problem, hyperparameters, state=None, **_):  # type: ignore[no-untyped-def]
-        from marginwise.criteria.contract import Evaluation
+        from marginwise.criteria.base import Evaluation
 
         logs = hyperparameters.to_vector()
         return Evaluation(-np.abs(logs - 0.3).sum(), -np.sign(logs - 0.3))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import DenseTrained, train, wrong
 from marginwise.model import Model
 from marginwise.problem import Problem

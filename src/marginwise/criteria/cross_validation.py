@@ -17,7 +17,7 @@ from scipy.special import expit
 from marginwise._arrays import Array, Indices
 from marginwise.covariance import DenseCovariance
 from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import (
     OWN_STATE,
     DenseTrained,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from marginwise.covariance import Sites
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep.gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.errors import InvalidInputError, choose
 from marginwise.inference.sampling.collect import Precision
 from marginwise.inference.sampling.hmc import N_SAMPLES

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import train
 from marginwise.model import Model
 from marginwise.problem import Problem

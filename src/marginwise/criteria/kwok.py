@@ -18,7 +18,7 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.curvature import log_maximum, log_maximum_slope
 from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant

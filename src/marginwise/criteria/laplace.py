@@ -17,7 +17,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.curvature import curvature, log_maximum, log_maximum_slope
 from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.low_rank_laplace import laplace_low_rank, train_low_rank

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.bounds import least_margin
-from marginwise.criteria.contract import Criterion, Evaluation
 from marginwise.criteria.training import DenseTrained, principal_block, starting_point, train, wrong
 from marginwise.model import Model
 from marginwise.problem import Problem

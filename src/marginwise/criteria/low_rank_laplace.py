@@ -14,7 +14,7 @@ from scipy.linalg import lapack, solve
 
 from marginwise._arrays import Array
 from marginwise.covariance import LowRankCovariance
-from marginwise.criteria.contract import Evaluation
+from marginwise.criteria.base import Evaluation
 from marginwise.criteria.curvature import Curvature, log_maximum, log_maximum_slope
 from marginwise.criteria.training import Trained, check_start
 from marginwise.likelihoods import Likelihood, as_slack

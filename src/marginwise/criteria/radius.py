@@ -22,7 +22,7 @@ from scipy.linalg import lstsq
 
 from marginwise._arrays import Array
 from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, train
 from marginwise.errors import InvalidInputError, choose
 from marginwise.likelihoods import LINEAR, Likelihood

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from marginwise.criteria.base import Criterion, Evaluation, attempt, require_complete
 from marginwise.criteria.bounds import JaakkolaHaussler, SupportVectorFraction
-from marginwise.criteria.contract import Criterion, Evaluation, attempt, require_complete
 from marginwise.criteria.cross_validation import CrossValidationError, CrossValidationLogLoss
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.evidence import Evidence

@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from marginwise._arrays import Array
 from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.factor import Factor, factorise
 from marginwise.criteria.training import DenseTrained, train, wrong
 from marginwise.errors import InvalidInputError

@@ -10,14 +10,14 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise.covariance import DenseCovariance
-from marginwise.criteria.contract import Evaluation
+from marginwise.criteria.base import Evaluation
 from marginwise.errors import InvalidInputError
 from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
 from marginwise.status import Status
 from marginwise.svm import Solution, solve_svm
-from marginwise.svm.contract import describe
+from marginwise.svm.base import describe
 
 #: A margin (natural unit 1) this close to zero is a tie, which H(0) = 1 in eq. (hinge) counts as an error.
 _TIE = 1e-10

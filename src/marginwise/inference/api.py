@@ -12,7 +12,7 @@ import numpy.typing as npt
 from marginwise.covariance import SiteCovariance, Sites
 from marginwise.errors import InvalidInputError, NotConvergedError, choose
 from marginwise.hyperparameters import as_model
-from marginwise.inference.contract import Posterior
+from marginwise.inference.base import Posterior
 from marginwise.inference.ep.gradient import evidence_gradient
 from marginwise.inference.ep.result import SiteApproximation
 from marginwise.inference.ep.run import TOLERANCE, run_ep

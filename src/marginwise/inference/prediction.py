@@ -16,7 +16,7 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteGaussian, Sites
 from marginwise.errors import InvalidInputError, NotConvergedError
-from marginwise.inference.contract import Posterior
+from marginwise.inference.base import Posterior
 from marginwise.kernels import Kernel
 from marginwise.likelihoods import WeightedLikelihood
 from marginwise.model import Model

@@ -1,6 +1,6 @@
 """Searches: they move the hyperparameters until a criterion stops improving."""
 
-from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.search.base import Point, Search, Space, Step
 from marginwise.search.driver import Callback, Limits, Run, drive
 from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.search.held_out import HeldOut

@@ -14,8 +14,8 @@ from marginwise._runtime.interrupts import answered, safe_point
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model
+from marginwise.search.base import Point, Search, Step, lacks
 from marginwise.search.checkpoint import Checkpoint, to_point
-from marginwise.search.contract import Point, Search, Step, lacks
 from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective
 from marginwise.search.registry import choose_search, require_suitable

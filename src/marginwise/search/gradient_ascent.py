@@ -12,7 +12,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import choose
-from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.search.base import Point, Search, Space, Step
 from marginwise.status import Status
 
 #: A part of the gradient that rises by less than this fraction of the largest part does no harm.

@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from marginwise._arrays import Array, Mask
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.search.base import Point, Search, Space, Step
 from marginwise.status import Status
 
 #: Sufficient increase (Nocedal & Wright eq. 3.4), and the least cosine between a move and the change of

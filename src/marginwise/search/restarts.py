@@ -17,8 +17,8 @@ from joblib import delayed, effective_n_jobs
 from marginwise._runtime.interrupts import answer_interrupts
 from marginwise._runtime.processes import job_runner, outcomes, start_deaf
 from marginwise._runtime.threads import one_thread
+from marginwise.search.base import Search
 from marginwise.search.checkpoint import Checkpoint
-from marginwise.search.contract import Search
 from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
 from marginwise.search.fingerprint import fingerprint
 from marginwise.search.held_out import HeldOut

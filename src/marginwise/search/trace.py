@@ -14,7 +14,7 @@ from marginwise._wording import numbered
 from marginwise.errors import MarginwiseError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.model import Model
-from marginwise.search.contract import Point, Step
+from marginwise.search.base import Point, Step
 from marginwise.status import Status
 
 if TYPE_CHECKING:

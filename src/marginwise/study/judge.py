@@ -13,7 +13,7 @@ from marginwise._arrays import Array
 from marginwise.criteria import Criterion
 from marginwise.datasets import Benchmark
 from marginwise.inference.api import site_posterior
-from marginwise.inference.contract import Posterior
+from marginwise.inference.base import Posterior
 from marginwise.likelihoods import Likelihood, Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem, as_problem

@@ -1,7 +1,7 @@
 """The support vector machine: the maximum of the posterior."""
 
 from marginwise.svm.api import solve, solve_dense, solve_gram, solve_problem, solve_svm, svm_covariance
-from marginwise.svm.contract import Solution
+from marginwise.svm.base import Solution
 from marginwise.svm.low_rank import solve_low_rank
 
 __all__ = [

@@ -19,7 +19,7 @@ from marginwise.kernels.base import positive
 from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
-from marginwise.svm.contract import Solution
+from marginwise.svm.base import Solution
 from marginwise.svm.low_rank import solve_low_rank
 from marginwise.svm.working_set import solve_working_set
 

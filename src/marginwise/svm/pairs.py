@@ -16,7 +16,7 @@ from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.row_hash import group_ids
 from marginwise.svm.api import MAX_MEMORY, solve_svm, svm_covariance
-from marginwise.svm.contract import Solution
+from marginwise.svm.base import Solution
 
 #: Numbers in the largest array of a block of rows: 64 MB.
 _BLOCK_NUMBERS = 2**23

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.jit import compiled
 from marginwise.covariance import Sites
-from marginwise.inference.contract import Posterior, normalised
+from marginwise.inference.base import Posterior, normalised
 from marginwise.inference.sampling.collect import Collection
 from marginwise.inference.sampling.prior import SampledPrior
 from marginwise.likelihoods import Slack

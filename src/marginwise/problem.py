@@ -94,8 +94,10 @@ class Problem:
 
         It is dense, of low rank if there are inducing inputs, and local if there is a partition.
         """
-        if self.partition is None or self.inducing is None:
-            return self.undivided_covariance(model)
+        if self.inducing is None:
+            return DenseCovariance.of(model.kernel, self.X)
+        if self.partition is None:
+            return LowRankCovariance(model.kernel, as_blocks(self.X), self.inducing)
         return LocalCovariance(model.kernel, self.X, self.inducing, self.partition)
 
     def undivided_covariance(self, model: Model) -> DenseCovariance | LowRankCovariance:
@@ -103,9 +105,9 @@ class Problem:
         if self.partition is not None:
             blocks = f"{self.partition.n_blocks} blocks"
             raise InvalidInputError("partition", blocks, "None, because this method has no form with blocks")
-        if self.inducing is None:
-            return self.dense_covariance(model)
-        return LowRankCovariance(model.kernel, as_blocks(self.X), self.inducing)
+        covariance = self.covariance(model)
+        assert not isinstance(covariance, LocalCovariance)
+        return covariance
 
     def dense_covariance(self, model: Model) -> DenseCovariance:
         """Return the Gram matrix of the inputs, for methods that have no other form."""

@@ -166,24 +166,32 @@ def drive(
     >>> len(run.trace)
     4
     """
-    loop = _Loop(objective, search, rng, held_out, callbacks, checkpoint)
+    path = _Path(objective, search, rng, held_out, checkpoint)
     status = None
     try:
         while status is None:
             safe_point()
-            status = limits.reached(len(loop.trace), loop.seconds)
-            if status is None:
-                status = loop.advance()
+            status = limits.reached(len(path.trace), path.seconds)
+            if status is not None:
+                break
+            answers: list[bool | None] = []
+            if path.is_logged:
+                path.go_over()
+            else:
+                gradient = path.with_gradient(len(path.trace))
+                path.take(*objective.evaluate(path.next_position(), path.warm_start, with_gradient=gradient))
+                answers = [callback(path.trace[-1]) for callback in callbacks]
+            status = path.ended(answers)
     except KeyboardInterrupt:
         if not limits.keep:
             raise
         answered()
         status = INTERRUPTED
-    return loop.result(status)
+    return path.result(status)
 
 
-class _Loop:
-    """One run under way. All that it does follows from what it was made with and from what it was told."""
+class _Path:
+    """One run under way: all it does follows from what it was made with and from the points that it was told of."""
 
     def __init__(
         self,
@@ -191,13 +199,12 @@ class _Loop:
         search: Search[Any] | None,
         rng: np.random.Generator,
         held_out: HeldOut | None,
-        callbacks: Sequence[Callback],
         checkpoint: Checkpoint | None,
     ) -> None:
         self.objective, self.search, self.rng = objective, search, rng
         # A search that is still to be chosen will follow gradients, where they lead somewhere.
         self.gradient_at_start = objective.criterion.smooth if search is None else search.needs_gradient
-        self.held_out, self.callbacks, self.checkpoint = held_out, callbacks, checkpoint
+        self.held_out, self.checkpoint = held_out, checkpoint
         self.trace = Trace(objective.space.names)
         self.state: Any = None
         self.warm_start: Any = None
@@ -208,14 +215,10 @@ class _Loop:
         """Time spent on this run, with that before it was continued."""
         return time.perf_counter() - self.began
 
-    def advance(self) -> Status | None:
-        """Make one evaluation and all that follows from it; return how the run ended, if it did."""
-        logged = self.checkpoint.entries if self.checkpoint else []
-        if len(self.trace) < len(logged):
-            self._go_over(logged[len(self.trace)])
-            return self._ended([])
-        self._look()
-        return self._ended([callback(self.trace[-1]) for callback in self.callbacks])
+    @property
+    def is_logged(self) -> bool:
+        """Whether the next evaluation was made before the run stopped."""
+        return self.checkpoint is not None and len(self.trace) < len(self.checkpoint.entries)
 
     def result(self, status: Status) -> Run:
         """Return the run as it is now."""
@@ -228,7 +231,7 @@ class _Loop:
         status = replace(status, message="; ".join(remarks))
         return Run(best.hyperparameters, best.point.value, best.point.score, self.trace, status, start, best.errors)
 
-    def _ended(self, answers: Sequence[bool | None]) -> Status | None:
+    def ended(self, answers: Sequence[bool | None]) -> Status | None:
         """Return how the run ended, if it did, by itself or by the callbacks' ``answers``."""
         if self.search is None or self.state is None:
             return Status(False, f"the criterion failed at the start: {self.trace[0].point.status.message}")
@@ -237,9 +240,12 @@ class _Loop:
             ended = self.held_out.ended(self.trace)
         return Status(True, "stopped by a callback", Code.STOPPED) if ended is None and any(answers) else ended
 
-    def _look(self) -> None:
-        """Evaluate the next position."""
-        point, warm_start = self._evaluate(len(self.trace), self._next_position(), self.warm_start)
+    def with_gradient(self, index: int) -> bool:
+        """Say whether the evaluation of this number is asked for a gradient."""
+        return self.gradient_at_start if self.search is None or not index else self.search.needs_gradient
+
+    def take(self, point: Point, warm_start: Any) -> None:
+        """Take the point that was found at the next position, and what it leaves to the next evaluation."""
         point = self._checked(point)
         step = self._judge(point)
         hyperparameters = self.objective.space.at(point.position)
@@ -251,15 +257,11 @@ class _Loop:
         if step.accepted:
             self.warm_start = warm_start
 
-    def _evaluate(self, index: int, position: Array, warm_start: Any) -> tuple[Point, Any]:
-        """Return the point at a position, the evaluation of this number, and what it leaves to the next."""
-        with_gradient = self.gradient_at_start if self.search is None or not index else self.search.needs_gradient
-        return self.objective.evaluate(position, warm_start, with_gradient=with_gradient)
-
-    def _go_over(self, entry: dict[str, Any]) -> None:
+    def go_over(self) -> None:
         """Take the next position as it was evaluated before the run stopped."""
         assert self.checkpoint is not None
-        position, point, seconds = self._next_position(), to_point(entry), entry["seconds"]
+        entry = self.checkpoint.entries[len(self.trace)]
+        position, point, seconds = self.next_position(), to_point(entry), entry["seconds"]
         if not np.array_equal(position, point.position):
             raise self.checkpoint.refuse(f"its evaluation {len(self.trace)} was made elsewhere")
         step, measured = self._judge(point), set(self.held_out.sets if self.held_out else ())
@@ -282,10 +284,12 @@ class _Loop:
                 continue
         for record in path[known:]:
             safe_point()
-            state = self._evaluate(record.index, record.point.position, state)[1]
+            gradient = self.with_gradient(record.index)
+            _, state = self.objective.evaluate(record.point.position, state, with_gradient=gradient)
         return state
 
-    def _next_position(self) -> Array:
+    def next_position(self) -> Array:
+        """Return where to look next."""
         if self.search is None or not len(self.trace):
             return self.objective.space.start
         return self.search.propose(self.state, self.rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -68,21 +68,17 @@ class Task:
 
     def run(self) -> Run:
         """Run the search, continuing it if its directory holds its beginning."""
-        if self.directory is None:
-            return self._drive(None)
-        with closing(Checkpoint(self.directory, self.number, self.settings())) as checkpoint:
-            return self._drive(checkpoint)
-
-    def _drive(self, checkpoint: Checkpoint | None) -> Run:
-        return drive(
-            self.objective,
-            self.search,
-            self.generator("search"),
-            limits=self.limits,
-            held_out=self.held_out,
-            callbacks=self.callbacks,
-            checkpoint=checkpoint,
-        )
+        log = None if self.directory is None else Checkpoint(self.directory, self.number, self.settings())
+        with nullcontext() if log is None else closing(log):
+            return drive(
+                self.objective,
+                self.search,
+                self.generator("search"),
+                limits=self.limits,
+                held_out=self.held_out,
+                callbacks=self.callbacks,
+                checkpoint=log,
+            )
 
 
 def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Run]:
@@ -96,12 +92,22 @@ def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | No
     workers = min(effective_n_jobs(n_jobs), len(tasks))
     if bar is not None and workers == 1:
         tasks = [replace(task, callbacks=(*task.callbacks, bar.on_record)) for task in tasks]
-    runs = []
+    runs: list[Run] = []
+
+    def ended(run: Run) -> None:
+        runs.append(run)
+        if bar is not None:
+            bar.on_run(run)
+
     with one_thread(len(tasks) > 1):
-        for run in _one_by_one(tasks) if workers == 1 else _side_by_side(tasks, workers):
-            runs.append(run)
-            if bar is not None:
-                bar.on_run(run)
+        if workers > 1:
+            for run in _side_by_side(tasks, workers):
+                ended(run)
+            return runs
+        for task in tasks:
+            if any(run.was_interrupted for run in runs):
+                task = replace(task, limits=replace(task.limits, stop=_at_once))
+            ended(task.run())
     return runs
 
 
@@ -128,14 +134,8 @@ def overall_status(runs: Sequence[Run], best: Run) -> Status:
     return best.status
 
 
-def _one_by_one(tasks: Sequence[Task]) -> Iterator[Run]:
-    interrupted = False
-    for task in tasks:
-        if interrupted:
-            task = replace(task, limits=replace(task.limits, stop=lambda: True))
-        run = task.run()
-        interrupted = interrupted or run.was_interrupted
-        yield run
+def _at_once() -> bool:
+    return True
 
 
 def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:

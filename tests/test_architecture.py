@@ -50,7 +50,7 @@ LAYERS = [
 ]
 
 #: Search and criteria meet only in the contract; nothing below the estimators knows scikit-learn.
-ONLY = {("search", "criteria"): {"marginwise.criteria.base"}, ("inference", "svm"): {"marginwise.svm"}}
+ONLY = {("search", "criteria"): {"marginwise.criteria.base"}, ("inference", "svm"): {"marginwise.svm.api"}}
 SKLEARN_LAYERS = set(LAYERS[LAYERS.index("estimators") :])
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import RBF, Constant, Kernel
-from marginwise.kernels.base import per_input
+from marginwise.kernels.base import Kernel, per_input
+from marginwise.kernels.constant import Constant
+from marginwise.kernels.rbf import RBF
 from marginwise.model import Model, Values
 
 

@@ -12,7 +12,11 @@ import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import DenseCovariance, LocalCovariance, LowRankCovariance, Partition, as_blocks
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.local import LocalCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.model import Model
 from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of

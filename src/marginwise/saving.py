@@ -49,8 +49,7 @@ from marginwise.model import Model
 from marginwise.multiclass import ClassPredictor, SoftmaxLink
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
-from marginwise.search.driver import Run
-from marginwise.search.trace import Trace
+from marginwise.search.trace import Run, Trace
 from marginwise.status import Status
 from marginwise.svm import Solution
 from marginwise.svm.pairs import PairMachines

@@ -13,24 +13,25 @@ import numpy.typing as npt
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.processes import check_n_jobs
 from marginwise._summary import summary
-from marginwise.criteria import Criterion, as_criterion
+from marginwise.criteria.base import Criterion
+from marginwise.criteria.registry import as_criterion
 from marginwise.errors import Finding, InvalidInputError, choose
 from marginwise.hyperparameters import as_model, paper_start
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import Likelihood
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
 from marginwise.search.base import Bounds, Search, Space, log_bounds
 from marginwise.search.checkpoint import recorded_settings
-from marginwise.search.driver import Callback, Limits, Run
+from marginwise.search.driver import Limits
 from marginwise.search.held_out import VALIDATION, HeldOut
 from marginwise.search.line import LineScan, scan
 from marginwise.search.objective import Objective
 from marginwise.search.progress import progress_bar
 from marginwise.search.registry import as_search
 from marginwise.search.restarts import Task, best_run, overall_status, run_all
-from marginwise.search.trace import Trace
+from marginwise.search.trace import Callback, Run, Trace
 from marginwise.status import Status
 
 #: Far more than any search needs to converge; a guard against one that never does.

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from differences import differences
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.training import DenseTrained, train
+from marginwise.criteria.training import DenseTrained, solution_cotangent, train
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem, as_problem

@@ -6,8 +6,7 @@ import numpy as np
 
 from marginwise.fitting.optima import best_only, distinct_optima
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.search.driver import Run
-from marginwise.search.trace import Trace
+from marginwise.search.trace import Run, Trace
 from marginwise.status import CONVERGED, Code, Status
 from marginwise.tuning import Tuning
 

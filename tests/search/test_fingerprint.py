@@ -14,7 +14,7 @@ from marginwise.criteria.base import Criterion
 from marginwise.likelihoods import LINEAR, QUADRATIC
 from marginwise.priors import Prior
 from marginwise.search import RandomWalk
-from marginwise.search.fingerprint import fingerprint
+from marginwise.search.states import fingerprint
 from zoo import blobs
 
 

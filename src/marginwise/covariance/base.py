@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from marginwise._arrays import Array, Indices
 from marginwise.covariance.gaussian import SiteGaussian
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 
 class Covariance(ABC):

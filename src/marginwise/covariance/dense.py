@@ -21,7 +21,8 @@ from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotan
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
 from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled
-from marginwise.kernels import Kernel, Precomputed
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.precomputed import Precomputed
 
 keep_freed_blocks()
 

@@ -23,7 +23,7 @@ from marginwise.covariance.features import Features
 from marginwise.covariance.local_gaussian import LocalGaussian, local_gaussian
 from marginwise.covariance.partition import Partition
 from marginwise.covariance.rows import add_rows_and_sizes
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 #: Smallest variance that features leave open, in units of K(x, x): below, it is rounding, and may be negative.
 _LEAST_OPEN = 1e-10

@@ -23,7 +23,7 @@ from marginwise.covariance.blocks import Blocks
 from marginwise.covariance.features import Features
 from marginwise.covariance.low_rank_gaussian import LowRankGaussian, low_rank_gaussian, posterior_factor
 from marginwise.covariance.triangles import symmetric, weighted_gram
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 #: Residual of expectation propagation that features of single precision can reach, and error of the means below which
 #: updates of so many sites can be mixed: from farther away they add up and lead astray.

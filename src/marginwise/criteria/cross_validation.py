@@ -15,25 +15,27 @@ import numpy as np
 from scipy.special import expit
 
 from marginwise._arrays import Array, Indices
-from marginwise.covariance import DenseCovariance
-from marginwise.criteria.adjoint import solution_cotangent
+from marginwise.covariance.dense import DenseCovariance
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import (
     OWN_STATE,
     DenseTrained,
     check_start,
+    solution_cotangent,
     solve_distinct,
     starting_point,
     symmetric_product,
     wrong,
 )
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood, Slack, as_slack
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model
 from marginwise.multiplicity import assign_folds
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import Solution, solve_problem
+from marginwise.svm.api import solve_problem
+from marginwise.svm.base import Solution
 
 
 class _Folded(Criterion):

@@ -11,7 +11,8 @@ from marginwise.errors import InvalidInputError, choose
 from marginwise.inference.sampling.collect import Precision
 from marginwise.inference.sampling.hmc import N_SAMPLES
 from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
-from marginwise.likelihoods import Likelihood, as_slack
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Code

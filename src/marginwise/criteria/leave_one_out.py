@@ -20,7 +20,7 @@ from marginwise.criteria.training import DenseTrained, principal_block, starting
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import solve_dense
+from marginwise.svm.api import solve_dense
 
 #: Distance from zero beyond which the bound is trusted over a second training (its natural unit is 1).
 _SURE = 1e-6

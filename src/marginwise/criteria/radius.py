@@ -21,15 +21,16 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from marginwise._arrays import Array
-from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.base import Criterion, Evaluation
-from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, train
+from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, solution_cotangent, train
 from marginwise.errors import InvalidInputError, choose
-from marginwise.likelihoods import LINEAR, Likelihood
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import LINEAR
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import Solution, solve_dense
+from marginwise.svm.api import solve_dense
+from marginwise.svm.base import Solution
 
 #: Relative difference of norms that is rounding.
 _EQUAL = 1e-12

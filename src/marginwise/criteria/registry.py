@@ -20,8 +20,9 @@ from marginwise.criteria.radius import RadiusMargin
 from marginwise.criteria.span import RawSpan, Span
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import as_model
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import Likelihood, as_likelihood
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods import as_likelihood
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model, Values
 from marginwise.problem import as_problem
 

@@ -17,12 +17,11 @@ import numpy as np
 from scipy.special import expit
 
 from marginwise._arrays import Array
-from marginwise.criteria.adjoint import solution_cotangent
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.factor import Factor, factorise
-from marginwise.criteria.training import DenseTrained, train, wrong
+from marginwise.criteria.training import DenseTrained, solution_cotangent, train, wrong
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
 

@@ -45,7 +45,7 @@ from marginwise.kernels import Kernel
 from marginwise.priors import Prior
 from marginwise.problem import Problem, labelled_problem
 from marginwise.search import Limits, Record, Run, Trace, as_search
-from marginwise.search.fit_progress import whole_fit
+from marginwise.search.progress import whole_fit
 from marginwise.tuning import SearchSettings
 
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.

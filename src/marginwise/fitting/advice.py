@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.model import Model
-from marginwise.search import Run
+from marginwise.search.trace import Run
 from marginwise.status import Code, Status
 from marginwise.tuning import Tuning
 

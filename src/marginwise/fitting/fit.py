@@ -11,7 +11,8 @@ import numpy as np
 from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
-from marginwise.covariance import LowRankCovariance, as_blocks
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration
 from marginwise.fitting.candidates import Candidate, CandidateList
@@ -26,14 +27,14 @@ from marginwise.fitting.screening import Selection
 from marginwise.fitting.searching import Searcher, WarmStart, screened_search, selected, selections_of, with_restarts
 from marginwise.fitting.stacking import Vote, combined
 from marginwise.inference.prediction import LatentPredictor
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.search import Trace
-from marginwise.search.fit_progress import stage
 from marginwise.search.held_out import VALIDATION
+from marginwise.search.progress import stage
+from marginwise.search.trace import Trace
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import solve_low_rank
+from marginwise.svm.low_rank import solve_low_rank
 from marginwise.svm.pairs import PairMachines
 from marginwise.tuning import SearchSettings, Tuning
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marginwise.search import Run
+from marginwise.search.trace import Run
 from marginwise.tuning import Tuning
 
 #: Searches found one optimum if no logarithm of a hyperparameter differs by more than this: they stop a little before.

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Partition, Sites, choose_inducing
+from marginwise.covariance.gaussian import Sites
+from marginwise.covariance.inducing import choose_inducing
+from marginwise.covariance.partition import Partition
 from marginwise.fitting.labels import LabelModel, SlackLabels, Trained
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.model import Model

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import Screening, Selection
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.search import QuasiNewton, Search
-from marginwise.search.quasi_newton import Pairs, pairs_of
+from marginwise.search.base import Search
+from marginwise.search.quasi_newton import Pairs, QuasiNewton, pairs_of
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 #: With the seed they draw the rows that searches begin on, half of these, and those of auxiliary models.

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.covariance import SiteCovariance, Sites
+from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import Sites
 from marginwise.errors import InvalidInputError, NotConvergedError, choose
 from marginwise.hyperparameters import as_model
 from marginwise.inference.base import Posterior
@@ -20,8 +21,10 @@ from marginwise.inference.laplace import laplace_posterior
 from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
 from marginwise.inference.variational import run_variational
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import SLACKS, Likelihood, Slack, as_likelihood
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods import as_likelihood
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import SLACKS, Slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem
 from marginwise.status import Status

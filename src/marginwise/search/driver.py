@@ -5,25 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import answered, safe_point
-from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
-from marginwise.model import Model
 from marginwise.search.base import Point, Search, Step, lacks
 from marginwise.search.checkpoint import Checkpoint, to_point
-from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective
 from marginwise.search.registry import choose_search, require_suitable
-from marginwise.search.trace import Record, Trace
+from marginwise.search.trace import Callback, Record, Run, Trace
 from marginwise.status import Code, Status
 
-#: Called with each new record; the search ends if it returns True.
-Callback = Callable[[Record], bool | None]
+if TYPE_CHECKING:
+    from marginwise.search.held_out import HeldOut
 
 
 @dataclass(frozen=True)
@@ -67,52 +64,6 @@ class Limits:
         if self.max_seconds is not None and seconds >= self.max_seconds:
             return Status(False, f"the budget of {self.max_seconds:g} seconds is used up", Code.BUDGET)
         return INTERRUPTED if self.stop is not None and self.stop() else None
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One search from one start.
-
-    Attributes
-    ----------
-    hyperparameters : Model
-        The best found.
-    value, score : float
-        The criterion there, and what the search made large: the criterion (negative if smaller is better) and
-        the prior.
-    trace : Trace
-        Every evaluation.
-    status : Status
-        How it ended.
-    start : Model
-        Where it began.
-    errors : dict
-        Held-out errors at ``hyperparameters``, by name.
-
-    Examples
-    --------
-    >>> from marginwise import load_benchmark, tune
-    >>> data = load_benchmark("crabs")
-    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
-    >>> run = found.restarts[0]
-    >>> run.start.names, run.status.ok
-    (('C', 'k0', 'koff', 'l'), False)
-    """
-
-    hyperparameters: Model
-    value: float
-    score: float
-    trace: Trace
-    status: Status
-    start: Model
-    errors: dict[str, float]
-
-    __repr__ = summary
-
-    @property
-    def was_interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
-        return self.status.code is Code.INTERRUPTED
 
 
 INTERRUPTED = Status(False, "interrupted; this is the best so far", Code.INTERRUPTED)

@@ -9,7 +9,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from joblib import delayed, effective_n_jobs
@@ -19,12 +19,15 @@ from marginwise._runtime.processes import job_runner, outcomes, start_deaf
 from marginwise._runtime.threads import one_thread
 from marginwise.search.base import Search
 from marginwise.search.checkpoint import Checkpoint
-from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
-from marginwise.search.fingerprint import fingerprint
-from marginwise.search.held_out import HeldOut
+from marginwise.search.driver import INTERRUPTED, Limits, drive
 from marginwise.search.objective import Objective
 from marginwise.search.progress import SearchWatch
+from marginwise.search.states import fingerprint
+from marginwise.search.trace import Callback, Run
 from marginwise.status import Status
+
+if TYPE_CHECKING:
+    from marginwise.search.held_out import HeldOut
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
-"""The record of a search: every evaluation, as a table."""
+"""The record of a search: every evaluation, as a table, and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,9 @@ import numpy.typing as npt
 from marginwise._summary import summary
 from marginwise._wording import numbered
 from marginwise.errors import MarginwiseError
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.model import Model
 from marginwise.search.base import Point, Step
-from marginwise.status import Status
+from marginwise.status import Code, Status
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +62,10 @@ class Record:
     errors: dict[str, float] = field(default_factory=dict)
 
     __repr__ = summary
+
+
+#: Called with each new record; the search ends if it returns True.
+Callback = Callable[[Record], bool | None]
 
 
 class Trace:
@@ -195,7 +198,7 @@ class Trace:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.names = tuple(state["names"])
         self._records = []
-        model = state.get("model") or Hyperparameters()  # version 0.1 knew one kernel
+        model = state["model"]
         for i, values in enumerate(state["hyperparameters"]):
             point = Point(
                 position=state["position"][i],
@@ -221,6 +224,52 @@ class Trace:
             return {}
         matrix = _matrix(rows, len(self.names))
         return {f"{prefix}_{name}": matrix[:, i] for i, name in enumerate(self.names)}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One search from one start.
+
+    Attributes
+    ----------
+    hyperparameters : Model
+        The best found.
+    value, score : float
+        The criterion there, and what the search made large: the criterion (negative if smaller is better) and
+        the prior.
+    trace : Trace
+        Every evaluation.
+    status : Status
+        How it ended.
+    start : Model
+        Where it began.
+    errors : dict
+        Held-out errors at ``hyperparameters``, by name.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
+    >>> run = found.restarts[0]
+    >>> run.start.names, run.status.ok
+    (('C', 'k0', 'koff', 'l'), False)
+    """
+
+    hyperparameters: Model
+    value: float
+    score: float
+    trace: Trace
+    status: Status
+    start: Model
+    errors: dict[str, float]
+
+    __repr__ = summary
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.status.code is Code.INTERRUPTED
 
 
 def _matrix(rows: list[Any], width: int) -> Array:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
-from marginwise.covariance import (
-    Covariance,
-    DenseCovariance,
-    LowRankCovariance,
-    OnDemandCovariance,
-    RowCovariance,
-)
+from marginwise.covariance.base import Covariance, RowCovariance
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.covariance.on_demand import OnDemandCovariance
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.hyperparameters import as_model
-from marginwise.kernels import Kernel
-from marginwise.kernels.base import positive
-from marginwise.likelihoods import Slack, as_slack
+from marginwise.kernels.base import Kernel, positive
+from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
 from marginwise.svm.base import Solution

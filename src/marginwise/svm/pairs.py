@@ -9,9 +9,10 @@ from scipy.special import expit, log_expit
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import DenseCovariance, LowRankCovariance
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import Slack
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.row_hash import group_ids

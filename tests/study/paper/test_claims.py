@@ -26,8 +26,8 @@ from marginwise.study.paper.claims import (
 )
 from marginwise.study.paper.claims.claim import listed, number
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods.ascent import REPEATED
-from marginwise.study.paper.methods.variants import SMOOTHING, WALKS
+from marginwise.study.paper.methods.variants import WALKS
+from marginwise.study.paper.names import REPEATED, SMOOTHED
 from marginwise.study.paper.optima import CLIMBED, CRITERIA, Scan
 from marginwise.study.paper.votes import Vote
 from marginwise.study.record import TrialRow
@@ -236,7 +236,7 @@ def test_repeated_ascents_and_smoothing_need_variations(published):
     def smoothed(shift: float) -> Findings:
         rows = [
             replace(row, method=name, test_error=row.test_error + shift)
-            for name, (method, _) in SMOOTHING.items()
+            for name, method in SMOOTHED.items()
             for row in published.trials.rows
             if row.method == method
         ]

@@ -13,17 +13,10 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.study.judge import Judge
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.findings import (
-    Findings,
-    gather,
-    gradient_facts,
-    parted,
-    path_facts,
-    read_scans,
-    write_scans,
-)
-from marginwise.study.paper.methods.variants import as_in_paper
-from marginwise.study.paper.optima import CRITERIA, Scan
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.gathering import gather, gradient_facts, parted, path_facts
+from marginwise.study.paper.names import as_in_paper
+from marginwise.study.paper.optima import CRITERIA, Scan, read_scans, write_scans
 from marginwise.study.paper.votes import Vote, read_votes, vote, write_votes
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Sites
+from marginwise.covariance.gaussian import Sites
 
 #: Earlier updates that are looked back on.
 _DEPTH = 5

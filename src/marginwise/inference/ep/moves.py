@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import SiteCovariance, SiteGaussian, Sites
+from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import SiteGaussian, Sites
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inference.ep.jacobian import SiteJacobian
 from marginwise.inference.ep.mixing import Mixer
 from marginwise.inference.ep.sequential import sweep_sites
-from marginwise.likelihoods import Moments, WeightedLikelihood
+from marginwise.likelihoods.base import Moments, WeightedLikelihood
 
 _EPSILON = float(np.finfo(float).eps)
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import SiteCovariance, Sites
+from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import Sites
 from marginwise.inference.ep.mixing import Mixer
 from marginwise.inference.ep.moves import Moves, SitePoint
 from marginwise.inference.ep.result import SiteApproximation
-from marginwise.likelihoods import WeightedLikelihood
+from marginwise.likelihoods.base import WeightedLikelihood
 from marginwise.status import CONVERGED, Status
 
 #: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.

@@ -23,7 +23,7 @@ from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
 from marginwise.inference.sampling.sampler import Draws, Info, Sampler, Target, metropolis
 from marginwise.likelihoods.slack import slack_force, slack_loss
-from marginwise.svm import solve_dense
+from marginwise.svm.api import solve_dense
 
 #: Steps of the paper: 40,000, of which the first half is discarded.
 N_DISCARDED = 20_000

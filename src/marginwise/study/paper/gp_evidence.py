@@ -17,7 +17,8 @@ from scipy.special import expit, log_expit
 from marginwise._arrays import Array
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.inference.api import site_posterior
-from marginwise.likelihoods import Likelihood, Logistic
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.classifiers import Logistic
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from marginwise._wording import numbered
-from marginwise.display import FORMATS, Document, Drawing, Section
+from marginwise.display.document import Document, Section
+from marginwise.display.drawing import FORMATS, Drawing
 from marginwise.study.paper import figures, sections
-from marginwise.study.paper.findings import Findings, gather, write_scans
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.gathering import gather
+from marginwise.study.paper.optima import write_scans
 from marginwise.study.paper.variations import variations
 from marginwise.study.paper.votes import write_votes
 from marginwise.study.record import write_rows

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from marginwise.display import Document, Drawing, PagePart, Section
+from marginwise.display.document import Document, PagePart, Section
+from marginwise.display.drawing import Drawing
 from marginwise.study.paper import figures, sections
-from marginwise.study.paper.findings import Findings, gather, parted, read_scans, write_scans
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.gathering import gather, parted
+from marginwise.study.paper.optima import read_scans, write_scans
 from marginwise.study.paper.variations import variations
 from marginwise.study.paper.votes import read_votes, write_votes
 from marginwise.study.record import TrialRow, read_rows, write_rows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from marginwise.datasets import load_benchmark
-from marginwise.display import NOTHING, Cell, PageTable, Value
-from marginwise.display.table import minus, signed
+from marginwise.datasets.benchmarks import load_benchmark
+from marginwise.display.page import NOTHING, Cell, Value
+from marginwise.display.table import PageTable, minus, signed
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import (
     Comparison,

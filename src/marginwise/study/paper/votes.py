@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from marginwise.criteria import as_criterion
-from marginwise.datasets import Benchmark
+from marginwise.criteria.registry import as_criterion
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.study.judge import Judge
 from marginwise.study.paper.compare import all_datasets

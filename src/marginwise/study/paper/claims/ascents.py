@@ -15,7 +15,7 @@ from marginwise.study.paper.claims.claim import (
     verdict,
 )
 from marginwise.study.paper.findings import Findings, NoTrialsError
-from marginwise.study.paper.methods.ascent import REPEATED
+from marginwise.study.paper.names import REPEATED
 from marginwise.study.paper.numbers import DATASETS, EVIDENCE, SIMPLE
 from marginwise.study.paper.optima import CLIMBED
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise.criteria.cross_validation import CrossValidationError
-from marginwise.datasets import Benchmark
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.likelihoods import LINEAR
+from marginwise.likelihoods.slack import LINEAR
 from marginwise.model import Model
 from marginwise.study.judge import Judge, flat, thinned, to_columns
 from marginwise.study.paper.gp_evidence import ClassifierEvidence, LaplaceGPEvidence, SiteEvidence

@@ -72,7 +72,7 @@ def predicted(problem, model, method, X_test):
     begin = time.process_time()
     if method == "ep":
         posterior = site_posterior(
-            problem, model, as_slack("linear"), tolerance=EP_TOLERANCE, with_gradient=False, typical=True
+            problem, model, as_slack("linear"), tolerance=EP_TOLERANCE, with_gradient=False, norm="rms"
         )
         seconds = time.process_time() - begin
         logs = posterior.log_label_probability(X_test)

@@ -1,4 +1,4 @@
-"""The main job in a minute: TunedSVC beside a grid-searched SVC, where tuning pays and where it hardly can."""
+"""The main job in a minute: TunedSVC and a grid-searched SVC, where tuning pays and where it hardly can."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def as_model(hyperparameters: Model | Values, kernel: Kernel | None = None) -> M
     """
     if isinstance(hyperparameters, Model):
         if kernel is not None:
-            raise InvalidInputError("kernel", kernel, "None beside a model, which has a kernel, or C and a kernel")
+            raise InvalidInputError("kernel", kernel, "None with a model, which has a kernel, or C and a kernel")
         return hyperparameters
     if kernel is None:
         return Hyperparameters.from_values(hyperparameters)  # type: ignore[arg-type]

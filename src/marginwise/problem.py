@@ -35,7 +35,7 @@ class Problem:
 
     Weight 2 is the same as the row given twice. Build it with ``as_problem``.
     With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows. With a
-    ``partition`` beside them it is so between the blocks, and exact within them.
+    ``partition`` as well it is so between the blocks, and exact within them.
     ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
     counted as in ``marginwise.multiplicity``.
 

@@ -90,7 +90,7 @@ def test_an_interruption_returns_the_best_so_far(search: Search[Any]) -> None:
     ("toy", "expected"),
     [
         (toys.Hill, "no derivative is above"),
-        (toys.Slope, "small beside its peak"),
+        (toys.Slope, "small compared with its peak"),
         (toys.Terraces, "points gained no more"),
     ],
 )

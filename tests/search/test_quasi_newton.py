@@ -180,7 +180,7 @@ def test_an_earlier_search_shows_the_curvature() -> None:
     aside = Hyperparameters.from_vector(first.hyperparameters.to_vector() + 0.2)
     near = replace(objective, space=Space.around(aside))
     learnt = pairs_of([record.point for record in first.trace.accepted])
-    told, untold = climb(near, QuasiNewton(learnt=learnt)), climb(near)
+    told, untold = climb(near, QuasiNewton(curvature_pairs=learnt)), climb(near)
     assert learnt
     assert told.status.ok
     assert told.score == pytest.approx(untold.score, abs=1e-5)
@@ -191,4 +191,4 @@ def test_an_earlier_search_shows_the_curvature() -> None:
 def test_curvature_of_another_space_is_refused() -> None:
     pair = (np.ones(2), np.ones(2))
     with pytest.raises(InvalidInputError, match="6 free hyperparameters"):
-        climb(Objective(toys.Hill(), blobs(20, 3), SPACE, None), QuasiNewton(learnt=(pair,)))
+        climb(Objective(toys.Hill(), blobs(20, 3), SPACE, None), QuasiNewton(curvature_pairs=(pair,)))

@@ -45,9 +45,6 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
     X: Array
     diagonal: Array  # K(x_i, x_i), together in memory
     is_dense = True
-    near = 0.2
-    relaxed = 0.05
-    accuracy = 0.0
 
     @classmethod
     def of(cls, kernel: Kernel, X: Array) -> DenseCovariance:

@@ -69,9 +69,6 @@ class LocalCovariance(RowCovariance, SiteCovariance):
     """
 
     is_dense = False
-    near = 0.0
-    relaxed = 0.05
-    accuracy = 1e-6
 
     def __init__(self, kernel: Kernel, X: Array, inducing: Array, partition: Partition) -> None:
         self.kernel, self.partition, self.features = kernel, partition, Features(kernel, inducing)

@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Auxiliary:
-    """A simpler model with one length scale that stands beside the others: where it starts, and how it is tuned."""
+    """A simpler model with one length scale in addition to the others: where it starts, and how it is tuned."""
 
     start: Model
     criterion: Criterion

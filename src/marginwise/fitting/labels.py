@@ -176,6 +176,6 @@ def _many_rows(problem: Problem, model: Model, slack: Slack, start: Sites | None
         start=start,
         tolerance=_MANY_TOLERANCE,
         with_gradient=False,
-        typical=True,
+        norm="rms",
         covariance=covariance,
     )

@@ -163,8 +163,8 @@ def screened_search(
 def with_curvature(search: Search[Any] | None, pairs: Pairs) -> Search[Any] | None:
     """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
     if search is None and pairs:
-        return QuasiNewton(learnt=pairs)
-    return replace(search, learnt=pairs) if isinstance(search, QuasiNewton) else search
+        return QuasiNewton(curvature_pairs=pairs)
+    return replace(search, curvature_pairs=pairs) if isinstance(search, QuasiNewton) else search
 
 
 def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:

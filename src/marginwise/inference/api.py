@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -123,12 +123,12 @@ def site_posterior(
     start: Posterior | Sites | None = None,
     tolerance: float = TOLERANCE,
     with_gradient: bool = True,
-    typical: bool = False,
+    norm: Literal["max", "rms"] = "max",
     covariance: SiteCovariance | None = None,
 ) -> GaussianPosterior:
     """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood.
 
-    ``covariance`` is the problem's, if it is kept in another way than by default. With ``typical`` the tolerance of
+    ``covariance`` is the problem's, if it is kept in another way than by default. With the norm "rms" the tolerance of
     expectation propagation is that of the root mean square over the sites, not of the worst one. Without
     ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
     """
@@ -136,7 +136,7 @@ def site_posterior(
         made = problem.covariance if method == "ep" else problem.dense_covariance
         covariance = made(hyperparameters)
     model = likelihood.weighted(hyperparameters.C, problem.weights).blurred(covariance.residual)
-    options = {"typical": True} if typical else {}
+    options = {"norm": norm} if method == "ep" else {}
     result = _BY_SITES[method](
         covariance, problem.y, model, start=_sites(start, problem), tolerance=tolerance, **options
     )

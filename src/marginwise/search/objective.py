@@ -1,4 +1,4 @@
-"""The function that a search climbs: a criterion on a problem, and a prior."""
+"""The function that a search maximises: a criterion on a problem, and a prior."""
 
 from __future__ import annotations
 

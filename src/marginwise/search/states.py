@@ -128,7 +128,7 @@ def _link(parts: dict[str, Any]) -> SoftmaxLink:
     return link
 
 
-#: What a state may hold beside lists, tuples, dicts, numbers, texts and arrays; what makes one of its parts.
+#: What a state may hold in addition to lists, tuples, dicts, numbers, texts and arrays; what makes one of its parts.
 _BUILDERS: dict[type, Callable[[dict[str, Any]], Any]] = {
     Solution: _solution,
     Sites: _sites,

@@ -133,7 +133,7 @@ class Trace:
     def oracle_minimum(self, error: str = "test") -> Record:
         """Return the record with the smallest held-out error along the path: an oracle, not a way to choose.
 
-        This is the minimum that table (results) of Gold & Sollich (2003) gives beside the final error. It
+        This is the minimum that table (results) of Gold & Sollich (2003) gives next to the final error. It
         looks at the test labels, so it bounds what early stopping could reach (section overfitting) and
         estimates nothing.
         """

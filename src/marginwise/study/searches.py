@@ -107,7 +107,7 @@ class Newton:
     prior: Prior | None = None
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
-        """Climb."""
+        """Search."""
         criterion = as_criterion(self.criterion, self.slack)
         tuning, seconds = timed_tune(
             data,

@@ -28,7 +28,7 @@ from marginwise.study.paper.claims.claim import listed, number
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.methods.variants import WALKS
 from marginwise.study.paper.names import REPEATED, SMOOTHED
-from marginwise.study.paper.optima import CLIMBED, CRITERIA, Scan
+from marginwise.study.paper.optima import CRITERIA, MAXIMISED, Scan
 from marginwise.study.paper.votes import Vote
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
@@ -175,7 +175,7 @@ def test_no_verdict_without_all_of_its_cells(published, separate):
 
 
 def test_quasi_newton_ends_show_local_optima_of_the_evidence(published):
-    scans = [replace(scan, scores=(1.0, -1.0, 0.0)) if scan.method == CLIMBED else scan for scan in _scans(False)]
+    scans = [replace(scan, scores=(1.0, -1.0, 0.0)) if scan.method == MAXIMISED else scan for scan in _scans(False)]
     assert _verdict("The exact evidence has local optima", replace(published, scans=scans)) == HOLDS
 
 

@@ -1,4 +1,4 @@
-"""The paper's cells beside ours, and beside those of data sets and methods that it does not have."""
+"""The paper's cells next to ours, and to those of data sets and methods that it does not have."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def compare_means(trials: Trials) -> list[Comparison]:
 
 
 def compared(dataset: str, column: PaperColumn, published: tuple[float, float] | None, ours: Sample) -> Comparison:
-    """Return a mean over our trials beside the paper's (mean, standard deviation)."""
+    """Return a mean over our trials next to the paper's (mean, standard deviation)."""
     mean, sd = published or (None, None)
     error = None
     if ours.sd is not None and sd is not None:

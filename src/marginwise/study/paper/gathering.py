@@ -58,9 +58,9 @@ def parted(rows: Iterable[TrialRow]) -> tuple[Trials, Trials]:
 def path_facts(trace: Trace | None) -> dict[str, float]:
     """Return what a path tells in a few numbers.
 
-    They are Spearman's correlations of the criterion's score with the test error, and with the criterion beside it; the
+    They are Spearman's correlations of the criterion's score with the test error, and with its companion criterion; the
     test error after the first few percent of the evaluations; and of gradients the norm at the start and at the end
-    beside its peak, and where on the path that is.
+    relative to its peak, and where on the path that is.
     """
     if trace is None or not trace.keys() >= _COLUMNS:
         return {}
@@ -81,7 +81,7 @@ def path_facts(trace: Trace | None) -> dict[str, float]:
 
 
 def gradient_facts(trace: Trace) -> dict[str, float]:
-    """Return the gradient's norm at the start and at the end beside its peak, and where that is, from 0 to 1."""
+    """Return the gradient's norm at the start and at the end relative to its peak, and where that is, from 0 to 1."""
     gradients = [np.array(values) for name, values in trace.items() if name.startswith("g_")]
     if not gradients or len(gradients[0]) < 3:
         return {}

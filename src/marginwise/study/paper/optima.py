@@ -19,11 +19,11 @@ from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from marginwise.tuning import scan_line
 
-#: The method that climbs the evidence of expectation propagation.
-CLIMBED = "ep-evidence-newton"
+#: The method that maximises the evidence of expectation propagation.
+MAXIMISED = "ep-evidence-newton"
 
 #: The criterion and slack that a method optimises. The sampled evidence gives gradients alone, so that along a line its
-#: value is that of expectation propagation; ends of quasi-Newton on that stand beside those of the ascents.
+#: value is that of expectation propagation; ends of quasi-Newton on that stand next to those of the ascents.
 _OPTIMISED = {
     "le1-walk": ("laplace-evidence", "linear"),
     "le2-walk": ("laplace-evidence", "quadratic"),
@@ -34,7 +34,7 @@ _OPTIMISED = {
 CRITERIA = {
     **_OPTIMISED,
     **{as_in_paper(method): criterion for method, criterion in _OPTIMISED.items()},
-    CLIMBED: ("ep-evidence", "linear"),
+    MAXIMISED: ("ep-evidence", "linear"),
 }
 
 #: Two ends are separate optima if the criterion is worse between them by more than this: the gain at which the study's

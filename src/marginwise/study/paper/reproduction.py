@@ -27,7 +27,7 @@ PAIRS = 20
 _HISTOGRAMS = ("twonorm", "pima", "wdbc")
 
 _LEAD = """Every number here is computed from one run of the study at the paper's counts and of its variations, whose
-trials are kept beside this page: [reproduction.csv](reproduction.csv), one line each,
+trials are kept next to this page: [reproduction.csv](reproduction.csv), one line each,
 [reproduction-scans.csv](reproduction-scans.csv), the criteria along lines between local optima, and
 [reproduction-votes.csv](reproduction-votes.csv), what local optima say together. To make all of it again:
 

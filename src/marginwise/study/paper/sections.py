@@ -281,7 +281,7 @@ def side_by_side(trials: Trials) -> Section:
 
 
 def _others(trials: Trials) -> str:
-    """Say what there is beside the paper's study."""
+    """Say what there is in addition to the paper's study."""
     datasets = [name for name in trials.datasets if name not in paper.DATASETS]
     methods = [name for name in trials.methods if name not in PAPER_TRIALS]
     parts = [
@@ -289,7 +289,7 @@ def _others(trials: Trials) -> str:
         for word, names in (("data set", datasets), ("method", methods))
         if names
     ]
-    return f"Beside what the paper has, every table has {' and '.join(parts)}." if parts else ""
+    return f"In addition to what the paper has, every table has {' and '.join(parts)}." if parts else ""
 
 
 def _published(trials: Trials) -> list[Comparison]:

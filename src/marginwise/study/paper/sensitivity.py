@@ -36,7 +36,7 @@ class Sensitivity:
         return cls(Trials([*findings.trials.rows, *findings.varied.rows]))
 
     def cell(self, dataset: str, column: PaperColumn, setting: str) -> Comparison:
-        """Return a cell in a setting beside the paper's."""
+        """Return a cell in a setting next to the paper's."""
         ours = self.trials.sample(dataset, in_setting(column.method, setting), column.field)
         return compared(dataset, column, paper.ERRORS[dataset][COLUMNS.index(column)], ours)
 

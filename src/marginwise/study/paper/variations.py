@@ -191,7 +191,7 @@ def smoothing(findings: Findings) -> PageTable:
 
 
 def papers_sampler(findings: Findings) -> PageTable | None:
-    """Show the ascents by the paper's sampler beside guided ones from the same start; None without any."""
+    """Show the ascents by the paper's sampler next to guided ones from the same start; None without any."""
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for dataset, label in DATASETS.items():
@@ -225,7 +225,7 @@ def papers_sampler(findings: Findings) -> PageTable | None:
         return None
     note = (
         "One ascent with the paper's Hybrid Monte Carlo, 20,000 steps discarded and 20,000 made use of for each "
-        f"gradient, beside {len(guided)} with the sampler guided by expectation propagation from the same start. The "
+        f"gradient, next to {len(guided)} with the sampler guided by expectation propagation from the same start. The "
         "difference of the ends in ln λ is in standard deviations of the guided ones, the median over hyperparameters. "
         "Seconds are CPU time of a step; below, the paper's."
     )

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from marginwise.criteria.evidence import TO_CLIMB, Evidence
+from marginwise.criteria.evidence import TO_FOLLOW, Evidence
 from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters, random_start
 from marginwise.inference.sampling.collect import Precision
@@ -51,7 +51,7 @@ class Ascent:
     search: GradientAscent = THOROUGH
     sampler: Literal["guided", "paper"] = "guided"
     start: Literal["random", "same", "equal"] = "random"
-    precision: Precision = TO_CLIMB
+    precision: Precision = TO_FOLLOW
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Ascend, and look at the test error along the path."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
-from marginwise.kernels.base import Kernel, per_input
+from marginwise.kernels.base import Kernel
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.rbf import RBF
 from marginwise.model import Model, Values
@@ -105,10 +105,6 @@ class Hyperparameters(Model):
             raise InvalidInputError("hyperparameters", value, "C, k0, koff and at least one length scale")
         C, k0, koff, *length_scales = values
         return cls(C, k0, koff, length_scales)
-
-    def scales_for(self, n_inputs: int) -> Array:
-        """Return one length scale for each of ``n_inputs`` inputs."""
-        return per_input("length_scales", self.length_scales, n_inputs)
 
 
 def as_model(hyperparameters: Model | Values, kernel: Kernel | None = None) -> Model:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise.row_hash import joint_ids
 
 #: Of the examples at inputs that repeat, at least this share must be where labels differ, or repetitions are copies.
 _BELIEVED = 0.25
@@ -57,7 +58,7 @@ def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Call
     counts, without their greatest common divisor; otherwise the rows with the same input and label are one example
     together.
     """
-    rows = np.unique(inputs * (labels.max() + 1) + labels, return_inverse=True)[1].reshape(-1)
+    rows = joint_ids(inputs, labels)
     in_row = np.bincount(rows, counts)
     counts = counts / np.gcd.reduce(in_row.astype(np.int64))
     at_input = np.bincount(inputs, counts)

@@ -20,7 +20,7 @@ from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.model import Model
 from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
-from marginwise.row_hash import group_ids
+from marginwise.row_hash import first_rows, group_ids, repeats_of, totals
 
 #: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
 FAR = 1e100
@@ -130,9 +130,7 @@ class Problem:
     @cached_property
     def repeats(self) -> Indices | None:
         """Numbers that are equal for rows with the same input and label; None when all rows differ."""
-        numbers = self.n_classes * self._inputs + self.labels
-        groups = np.unique(numbers, return_inverse=True)[1].reshape(-1)
-        return None if groups.max() == self.n - 1 else groups
+        return repeats_of(self._inputs, self.labels)
 
     @cached_property
     def counted(self) -> Array:
@@ -220,12 +218,9 @@ def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, I
     if groups is None:
         rows = np.arange(problem.n)
         return problem, rows, rows
-    rows = np.sort(np.unique(groups, return_index=True)[1])
-    columns = np.array([np.bincount(groups, column)[groups[rows]] for column in (problem.weights, problem.counted)])
-    places = np.empty(groups.max() + 1, dtype=np.intp)
-    places[groups[rows]] = np.arange(len(rows))
-    merged = replace(problem, X=problem.X[rows], y=problem.y[rows], weights=columns[0], examples=columns[1])
-    return merged, rows, places[groups]
+    rows, places = first_rows(groups)
+    weights, examples = (totals(places, column) for column in (problem.weights, problem.counted))
+    return replace(problem, X=problem.X[rows], y=problem.y[rows], weights=weights, examples=examples), rows, places
 
 
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:

@@ -24,7 +24,7 @@ from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.model import Model
 from marginwise.multiclass.posterior import least_squares, softmax_map
 from marginwise.problem import MulticlassProblem, Problem
-from marginwise.svm.api import solve_dense, solve_problem
+from marginwise.svm.api import solve_problem, solve_svm
 from zoo import blobs, hard_problems
 
 H = Hyperparameters(1.5, 2.0, 0.3, [1.0, 2.0, 1.5])
@@ -165,7 +165,7 @@ def test_softmax_mode_is_stationary() -> None:
 @every_slack
 def test_svm_is_that_of_the_approximate_matrix(slack: str) -> None:
     at = local()
-    theirs = solve_dense(matrix(at, H, at.X, at.X), at.y, at.penalties(H.C), as_slack(slack))
+    theirs = solve_svm(DenseCovariance.of_matrix(matrix(at, H, at.X, at.X)), at.y, at.penalties(H.C), as_slack(slack))
     ours = solve_problem(at, H, as_slack(slack))
     assert ours.status.ok
     np.testing.assert_allclose(ours.latent, theirs.latent, atol=1e-6)

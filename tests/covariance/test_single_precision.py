@@ -16,7 +16,7 @@ from marginwise.inference.api import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.model import Model
-from marginwise.svm import solve_low_rank
+from marginwise.svm.low_rank import solve_low_rank
 from zoo import blobs
 
 BASE = blobs(900, 3, shift=0.5)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from differences import differences, repeated
+from marginwise._arrays import Array, Indices
 from marginwise.criteria import as_criterion
 from marginwise.criteria.cross_validation import (
     CrossValidationError,
     CrossValidationLogLoss,
     dealt_out,
-    stratified_folds,
 )
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
@@ -32,6 +32,11 @@ def held_out_latent(problem: Problem, h: Hyperparameters, slack: str, fold: np.n
         alpha = solve_problem(rest, h, as_slack(slack)).alpha
         latent[fold == f] = h.kernel.cross(problem.X[fold == f], rest.X) @ (rest.y * alpha)
     return latent
+
+
+def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
+    """Return the fold of each row where all are one example."""
+    return dealt_out(Problem(np.arange(float(len(y)))[:, None], y, np.ones(len(y))), folds, seed).argmax(axis=1)
 
 
 @pytest.mark.parametrize("slack", SLACKS)

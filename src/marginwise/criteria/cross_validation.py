@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Array
 from marginwise.covariance.dense import DenseCovariance
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import (
@@ -180,15 +180,6 @@ class _Validation:
             log_C += cotangent.log_C
         by_kernel = self.covariance.contract(symmetric_product(left, right))
         return np.concatenate([[log_C], by_kernel]), self.status
-
-
-def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
-    """Return the fold of each row: each class is shuffled and dealt out in turn, one class after the other.
-
-    There are never more folds than rows, so that none is empty.
-    """
-    dealt = assign_folds((y > 0).astype(np.intp), np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
-    return dealt.argmax(axis=1)
 
 
 def dealt_out(problem: Problem, folds: int, seed: int) -> Array:

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise.covariance.dense import DenseCovariance
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.bounds import least_margin
 from marginwise.criteria.training import DenseTrained, principal_block, starting_point, train, wrong
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm.api import solve_dense
+from marginwise.svm.api import solve_svm
 
 #: Distance from zero beyond which the bound is trusted over a second training (its natural unit is 1).
 _SURE = 1e-6
@@ -90,7 +91,7 @@ def _without(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
             K[place] = K[:, place] = trained.gram[rows[place], rows]
         latent = full.latent[rows] - trained.gram[rows, i] * beta[i]
         start = starting_point(latent, y[rows], penalties[rows], trained.slack, full.alpha[rows])
-        solution = solve_dense(K, y[rows], penalties[rows], trained.slack, start=start)
+        solution = solve_svm(DenseCovariance.of_matrix(K), y[rows], penalties[rows], trained.slack, start=start)
         alpha = np.zeros(trained.problem.n)
         alpha[rows] = solution.alpha
         yield LeftOut(int(i), float(trained.gram[i] @ (y * alpha)), alpha, solution.status)
@@ -105,5 +106,5 @@ def _lightened(trained: DenseTrained, i: int, weight: float) -> LeftOut:
     alpha[i] = min(alpha[i], penalties[i])
     latent = full.latent + trained.gram[:, i] * (y[i] * (alpha[i] - full.alpha[i]))
     start = starting_point(latent, y, penalties, trained.slack, alpha)
-    solution = solve_dense(trained.gram, y, penalties, trained.slack, start=start)
+    solution = solve_svm(trained.covariance, y, penalties, trained.slack, start=start)
     return LeftOut(i, float(solution.latent[i]), solution.alpha, solution.status)

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from marginwise._arrays import Array
+from marginwise.covariance.dense import DenseCovariance
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, solution_cotangent, train
 from marginwise.errors import InvalidInputError, choose
@@ -29,7 +30,7 @@ from marginwise.likelihoods.slack import LINEAR
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm.api import solve_dense
+from marginwise.svm.api import solve_svm
 from marginwise.svm.base import Solution
 
 #: Relative difference of norms that is rounding.
@@ -117,7 +118,7 @@ def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
 
 def _centre(P: Array, q: Array, start: Solution | None) -> tuple[Array, float, Solution]:
     """Return γ, R² and the one-class SVM they come from, where all points have the same norm."""
-    solution = solve_dense(P, np.ones(len(q)), 2.0 / P.diagonal(), LINEAR, start=start)
+    solution = solve_svm(DenseCovariance.of_matrix(P), np.ones(len(q)), 2.0 / P.diagonal(), LINEAR, start=start)
     total = float(solution.alpha.sum())
     return solution.alpha / total, float(q[0]) - 1.0 / total, solution
 
@@ -131,7 +132,9 @@ def _centre_of_unequal(P: Array, q: Array, start: Solution | None) -> tuple[Arra
     for _ in range(_MOST_ROUNDS):
         pull = 0.5 * q + mu
         hard = 2.0 * pull**2 / P.diagonal()
-        solution = solve_dense(P / np.outer(pull, pull), np.ones(len(q)), hard, LINEAR, start=solution)
+        solution = solve_svm(
+            DenseCovariance.of_matrix(P / np.outer(pull, pull)), np.ones(len(q)), hard, LINEAR, start=solution
+        )
         gamma = solution.alpha / pull
         excess = float(gamma.sum()) - 1.0
         if abs(excess) <= _SUMS_TO_ONE:

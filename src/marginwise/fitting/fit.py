@@ -34,7 +34,7 @@ from marginwise.search.held_out import VALIDATION
 from marginwise.search.progress import stage
 from marginwise.search.trace import Trace
 from marginwise.status import CONVERGED, Status
-from marginwise.svm.low_rank import solve_low_rank
+from marginwise.svm.api import solve_svm
 from marginwise.svm.pairs import PairMachines
 from marginwise.tuning import SearchSettings, Tuning
 
@@ -339,7 +339,7 @@ def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> Pa
     assert isinstance(main.few_points, LatentPredictor)
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
     penalties = model.C * problem.weights * config.importance[problem.labels]
-    solution = solve_low_rank(covariance, problem.y, penalties, config.slack)
+    solution = solve_svm(covariance, problem.y, penalties, config.slack)
     solution.status.require()
     points, coefficients = covariance.expansion(problem.y * solution.alpha)
     return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)

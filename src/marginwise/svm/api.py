@@ -108,7 +108,7 @@ def solve_gram(
     K = check_gram(gram)
     n = len(K)
     penalties = positive("C", C) * check_weights(sample_weight, n)
-    return solve_dense(K, check_labels(y, n), penalties, as_slack(slack), start=start)
+    return solve_svm(DenseCovariance.of_matrix(K), check_labels(y, n), penalties, as_slack(slack), start=start)
 
 
 def solve_problem(
@@ -145,11 +145,6 @@ def solve_svm(
         return solve_low_rank(covariance, y, penalties, slack, start=start)
     assert isinstance(covariance, RowCovariance)
     return solve_working_set(covariance, y, penalties, slack, start, repeats)
-
-
-def solve_dense(gram: Array, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None) -> Solution:
-    """Train the SVM of a checked Gram matrix; labels ±1, penalties C_i."""
-    return solve_svm(DenseCovariance.of_matrix(gram), y, penalties, slack, start=start)
 
 
 def svm_covariance(problem: Problem, model: Model, max_memory: int = MAX_MEMORY) -> Covariance:

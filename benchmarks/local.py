@@ -22,7 +22,7 @@ from marginwise import Prior
 from marginwise.covariance import Partition, choose_inducing
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
-from marginwise.inference.api import site_posterior
+from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.model import Model

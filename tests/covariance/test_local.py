@@ -13,12 +13,13 @@ from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.api import posterior, site_posterior
+from marginwise.inference.api import posterior
 from marginwise.inference.ep import run
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.ep.moves import Moves
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.model import Model

@@ -13,9 +13,9 @@ from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
-from marginwise.inference.api import site_posterior
 from marginwise.inference.ep import run
 from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.problem import Problem
 from zoo import blobs, hard_problems

@@ -12,7 +12,7 @@ import pytest
 from marginwise._runtime.threads import one_thread
 from marginwise.covariance import LowRankCovariance, as_blocks, choose_inducing
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.api import site_posterior
+from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.model import Model

@@ -57,12 +57,6 @@ class Encoding:
     donors: Array
 
     @classmethod
-    def plain(cls, scaling: Scaling) -> Encoding:
-        """Return the encoding of numbers without gaps that a scaling alone is."""
-        d = len(scaling.unit)
-        return cls(scaling, np.zeros(d), np.zeros(d), (np.empty(0),) * d, (0,) * d, np.empty((0, d)))
-
-    @classmethod
     def learnt(cls, cells: Array, weights: Array, n_values: Sequence[int], standardize: bool) -> Encoding:
         """Return the encoding for a table whose rows have these weights."""
         known = ~np.isnan(cells)

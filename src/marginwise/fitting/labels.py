@@ -17,9 +17,9 @@ from marginwise.covariance.blocks import as_blocks
 from marginwise.covariance.gaussian import Sites
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.inference.api import site_posterior
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior, Predictor
+from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.multiclass.link import SoftmaxLink

@@ -12,8 +12,8 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise.criteria.base import Criterion
 from marginwise.datasets.benchmarks import Benchmark
-from marginwise.inference.api import site_posterior
 from marginwise.inference.base import Posterior
+from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.base import Likelihood
 from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model

@@ -16,7 +16,7 @@ from scipy.special import expit, log_expit
 
 from marginwise._arrays import Array
 from marginwise.criteria.base import Criterion, Evaluation
-from marginwise.inference.api import site_posterior
+from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.base import Likelihood
 from marginwise.likelihoods.classifiers import Logistic
 from marginwise.model import Model

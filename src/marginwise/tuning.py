@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.processes import check_n_jobs
-from marginwise._summary import summary
 from marginwise.criteria.base import Criterion
 from marginwise.criteria.registry import as_criterion
 from marginwise.errors import Finding, InvalidInputError, choose
@@ -31,50 +30,13 @@ from marginwise.search.objective import Objective
 from marginwise.search.progress import progress_bar
 from marginwise.search.registry import as_search
 from marginwise.search.restarts import Task, best_run, overall_status, run_all
-from marginwise.search.trace import Callback, Run, Trace
-from marginwise.status import Status
+from marginwise.search.trace import Callback
+from marginwise.search.trace import Tuning as Tuning
 
 #: Far more than any search needs to converge; a guard against one that never does.
 MAX_EVALUATIONS = 20_000
 
 LabelledData = tuple[npt.ArrayLike, npt.ArrayLike]
-
-
-@dataclass(frozen=True, eq=False)
-class Tuning:
-    """What a search, or the best of several, has found.
-
-    Attributes
-    ----------
-    hyperparameters : Model
-        The best found: by the criterion and the prior, or by the validation error if a validation set was
-        given.
-    value : float
-        The criterion there; NaN for criteria that have only a gradient.
-    trace : Trace
-        Every evaluation of the search that found it.
-    status : Status
-        How that search ended.
-    restarts : tuple of Run
-        All searches, in the order of their starts.
-
-    Examples
-    --------
-    >>> from marginwise import load_benchmark, tune
-    >>> data = load_benchmark("crabs")
-    >>> found = tune(data.X_train, data.y_train, "laplace-evidence", "quadratic", isotropic=True, max_evaluations=3)
-    >>> found.hyperparameters.names, len(found.trace), found.status.message
-    (('C', 'k0', 'koff', 'l'), 3, 'the budget of 3 evaluations is used up')
-    """
-
-    hyperparameters: Model
-    value: float
-    trace: Trace
-    status: Status
-    restarts: tuple[Run, ...]
-
-    def __repr__(self) -> str:
-        return summary(self, "hyperparameters", "value", "trace", "status")
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +241,7 @@ def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings:
     with hold_interrupts(), shown as bar:
         runs = run_all(tasks, settings.n_jobs, bar)
     best = best_run(runs, by=first.held_out.stops)
-    return Tuning(best.hyperparameters, best.value, best.trace, overall_status(runs, best), tuple(runs))
+    return replace(best, status=overall_status(runs, best), restarts=tuple(runs))
 
 
 def scan_line(

@@ -11,14 +11,25 @@ import toys
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.problem import Problem
-from marginwise.search import Limits, NelderMead, Objective, QuasiNewton, RandomWalk, Record, Run, Search, Space, drive
+from marginwise.search import (
+    Limits,
+    NelderMead,
+    Objective,
+    QuasiNewton,
+    RandomWalk,
+    Record,
+    Search,
+    Space,
+    Tuning,
+    drive,
+)
 from zoo import blobs
 
 PROBLEM = blobs(20, 3)
 SPACE = Space.around(paper_start(3))
 
 
-def go(criterion: Criterion, search: Search[Any] | None = None, **options: Any) -> Run:
+def go(criterion: Criterion, search: Search[Any] | None = None, **options: Any) -> Tuning:
     options.setdefault("limits", Limits(max_evaluations=500))
     return drive(Objective(criterion, PROBLEM, SPACE), search, np.random.default_rng(0), **options)
 

@@ -16,14 +16,14 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.search import Limits, Objective, QuasiNewton, Run, Space, drive
+from marginwise.search import Limits, Objective, QuasiNewton, Space, Tuning, drive
 from marginwise.search.quasi_newton import curvature, pairs_of
 from zoo import blobs, twonorm
 
 SPACE = Space.around(paper_start(3))
 
 
-def climb(objective: Objective, search: QuasiNewton | None = None) -> Run:
+def climb(objective: Objective, search: QuasiNewton | None = None) -> Tuning:
     return drive(objective, search or QuasiNewton(), np.random.default_rng(0), limits=Limits(1000))
 
 

@@ -10,7 +10,7 @@ from marginwise.search.objective import Objective
 from marginwise.search.quasi_newton import QuasiNewton
 from marginwise.search.random_walk import RandomWalk
 from marginwise.search.registry import SEARCHES, as_search
-from marginwise.search.trace import Callback, Record, Run, Trace
+from marginwise.search.trace import Callback, Record, Trace, Tuning
 
 __all__ = [
     "SEARCHES",
@@ -25,11 +25,11 @@ __all__ = [
     "QuasiNewton",
     "RandomWalk",
     "Record",
-    "Run",
     "Search",
     "Space",
     "Step",
     "Trace",
+    "Tuning",
     "as_search",
     "drive",
 ]

@@ -16,7 +16,7 @@ from marginwise.search.base import Point, Search, Step, lacks
 from marginwise.search.checkpoint import Checkpoint, to_point
 from marginwise.search.objective import Objective
 from marginwise.search.registry import choose_search, require_suitable
-from marginwise.search.trace import Callback, Record, Run, Trace
+from marginwise.search.trace import Callback, Record, Trace, Tuning
 from marginwise.status import Code, Status
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def drive(
     held_out: HeldOut | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: Checkpoint | None = None,
-) -> Run:
+) -> Tuning:
     """Run a search from the start of its space to its end; None chooses one that suits the criterion.
 
     A run with a checkpoint first goes through what is logged there, and is then where it was when it stopped.
@@ -103,7 +103,7 @@ def drive(
 
     Returns
     -------
-    Run
+    Tuning
 
     Examples
     --------
@@ -171,16 +171,17 @@ class _Path:
         """Whether the next evaluation was made before the run stopped."""
         return self.checkpoint is not None and len(self.trace) < len(self.checkpoint.entries)
 
-    def result(self, status: Status) -> Run:
+    def result(self, status: Status) -> Tuning:
         """Return the run as it is now."""
         space = self.objective.space
         start = space.at(space.start)
         best = self.trace.best(self.held_out.stops if self.held_out else None)
         if best is None:
-            return Run(start, np.nan, np.nan, self.trace, status, start, {})
+            return Tuning(start, np.nan, self.trace, status, start=start)
         remarks = [status.message, *self._failures(), *self._bounds_met(best.point.position)]
         status = replace(status, message="; ".join(remarks))
-        return Run(best.hyperparameters, best.point.value, best.point.score, self.trace, status, start, best.errors)
+        found, score = best.point.value, best.point.score
+        return Tuning(best.hyperparameters, found, self.trace, status, score=score, start=start, errors=best.errors)
 
     def ended(self, answers: Sequence[bool | None]) -> Status | None:
         """Return how the run ended, if it did, by itself or by the callbacks' ``answers``."""

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol, TextIO
 
 from marginwise.errors import MarginwiseError
-from marginwise.search.trace import Callback, Record, Run
+from marginwise.search.trace import Callback, Record, Tuning
 
 #: Stages of a fit in order, and the share of its time that each takes about: with folds, and without.
 STAGES = {"search": 0.3, "folds": 0.4, "last search": 0.2, "training": 0.1}
@@ -175,7 +175,7 @@ class SearchWatch(Protocol):
     def on_record(self, record: Record) -> None:
         """Hear of one more evaluation."""
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: Tuning) -> None:
         """Hear of one more search that has ended."""
 
 
@@ -193,7 +193,7 @@ class SearchBar:
         if record.step.accepted:
             self._progress.update(self._evaluations, value=f"{record.point.value:.6g}")
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: Tuning) -> None:
         """Show one more search that has ended."""
         self._progress.update(self._runs, advance=1, value=f"{run.value:.6g}")
 
@@ -209,7 +209,7 @@ class SearchInFit:
         """Show one more evaluation."""
         self._fit.evaluated(record.point.value)
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: Tuning) -> None:
         """Nothing is shown: the fit goes on."""
 
 

@@ -23,7 +23,7 @@ from marginwise.search.driver import INTERRUPTED, Limits, drive
 from marginwise.search.objective import Objective
 from marginwise.search.progress import SearchWatch
 from marginwise.search.states import fingerprint
-from marginwise.search.trace import Callback, Run
+from marginwise.search.trace import Callback, Tuning
 from marginwise.status import Status
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Task:
             "number": self.number,
         }
 
-    def run(self) -> Run:
+    def run(self) -> Tuning:
         """Run the search, continuing it if its directory holds its beginning."""
         log = None if self.directory is None else Checkpoint(self.directory, self.number, self.settings())
         with nullcontext() if log is None else closing(log):
@@ -84,7 +84,7 @@ class Task:
             )
 
 
-def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Run]:
+def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Tuning]:
     """Run all tasks on ``n_jobs`` processes and return the runs in order.
 
     When there are several, each uses one thread for linear algebra, whatever ``n_jobs``: more threads add
@@ -95,9 +95,9 @@ def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | No
     workers = min(effective_n_jobs(n_jobs), len(tasks))
     if bar is not None and workers == 1:
         tasks = [replace(task, callbacks=(*task.callbacks, bar.on_record)) for task in tasks]
-    runs: list[Run] = []
+    runs: list[Tuning] = []
 
-    def ended(run: Run) -> None:
+    def ended(run: Tuning) -> None:
         runs.append(run)
         if bar is not None:
             bar.on_run(run)
@@ -114,7 +114,7 @@ def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | No
     return runs
 
 
-def best_run(runs: Sequence[Run], by: str | None = None) -> Run:
+def best_run(runs: Sequence[Tuning], by: str | None = None) -> Tuning:
     """Return the run with the best score, or with the smallest held-out error of the name ``by``.
 
     Runs without a score (the criterion has only a gradient) can't be compared: the first that converged is
@@ -130,7 +130,7 @@ def best_run(runs: Sequence[Run], by: str | None = None) -> Run:
     return max(found, key=lambda run: run.score)
 
 
-def overall_status(runs: Sequence[Run], best: Run) -> Status:
+def overall_status(runs: Sequence[Tuning], best: Tuning) -> Status:
     """Return how the best run ended, unless Ctrl-C kept others from coming as far."""
     if any(run.was_interrupted for run in runs) and not best.was_interrupted:
         return replace(INTERRUPTED, message=f"{INTERRUPTED.message}; the best search had {best.status.message}")
@@ -141,7 +141,7 @@ def _at_once() -> bool:
     return True
 
 
-def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
+def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Tuning]:
     """Run tasks in processes that are deaf to Ctrl-C, which reaches all processes of a terminal.
 
     This one hears it, and ends them or raises a flag that they look for, so that no run is lost.
@@ -165,6 +165,6 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
             yield from runs
 
 
-def _run_deaf(task: Task) -> Run:
+def _run_deaf(task: Task) -> Tuning:
     with answer_interrupts(signal.SIG_IGN), one_thread():
         return task.run()

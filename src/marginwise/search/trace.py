@@ -227,22 +227,26 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One search from one start.
+class Tuning:
+    """What a search from one start has found, or the best of several.
 
     Attributes
     ----------
     hyperparameters : Model
-        The best found.
-    value, score : float
-        The criterion there, and what the search made large: the criterion (negative if smaller is better) and
-        the prior.
+        The best found: by the criterion and the prior, or by the validation error if a validation set was
+        given.
+    value : float
+        The criterion there; NaN for criteria that have only a gradient.
     trace : Trace
-        Every evaluation.
+        Every evaluation of the search that found it.
     status : Status
-        How it ended.
-    start : Model
-        Where it began.
+        How that search ended.
+    restarts : tuple of Tuning
+        Of the best of several searches: all of them, in the order of their starts.
+    score : float
+        What the search made large: the criterion (negative if smaller is better) and the prior.
+    start : Model or None
+        Where it began; None if hyperparameters were given and not searched for.
     errors : dict
         Held-out errors at ``hyperparameters``, by name.
 
@@ -250,21 +254,24 @@ class Run:
     --------
     >>> from marginwise import load_benchmark, tune
     >>> data = load_benchmark("crabs")
-    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
-    >>> run = found.restarts[0]
-    >>> run.start.names, run.status.ok
-    (('C', 'k0', 'koff', 'l'), False)
+    >>> found = tune(data.X_train, data.y_train, "laplace-evidence", "quadratic", isotropic=True, max_evaluations=3)
+    >>> found.hyperparameters.names, len(found.trace), found.status.message
+    (('C', 'k0', 'koff', 'l'), 3, 'the budget of 3 evaluations is used up')
+    >>> [search.start.names for search in found.restarts]
+    [('C', 'k0', 'koff', 'l')]
     """
 
     hyperparameters: Model
     value: float
-    score: float
     trace: Trace
     status: Status
-    start: Model
-    errors: dict[str, float]
+    restarts: tuple[Tuning, ...] = ()
+    score: float = np.nan
+    start: Model | None = None
+    errors: dict[str, float] = field(default_factory=dict)
 
-    __repr__ = summary
+    def __repr__(self) -> str:
+        return summary(self, "hyperparameters", "value", "trace", "status", "start")
 
     @property
     def was_interrupted(self) -> bool:

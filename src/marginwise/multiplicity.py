@@ -22,7 +22,7 @@ _BELIEVED = 0.25
 #: columns independent: with a few columns of a few values each.
 _BY_CHANCE = 4.0
 
-#: Examples that are dealt one by one, of all rows together and of one; of more, an equal number goes into each fold.
+#: Examples that are assigned one by one, of all rows together and of one; of more, an equal number goes into each fold.
 _ONE_BY_ONE, _MOST_OF_A_ROW = 200_000, 1000
 
 
@@ -79,12 +79,12 @@ def assign_folds(labels: Indices, examples: Array, n_folds: int, rng: np.random.
     numbers = np.maximum(1, np.round(examples)).astype(np.int64)
     most = max(1, min(_MOST_OF_A_ROW, _ONE_BY_ONE // len(numbers)))
     even = np.maximum(numbers - most, 0) // n_folds
-    dealt = np.repeat(even[:, None].astype(float), n_folds, axis=1)
+    counts = np.repeat(even[:, None].astype(float), n_folds, axis=1)
     loose = numbers - n_folds * even
     first = 0
     for label in range(labels.max() + 1):
         rows = np.flatnonzero(labels == label)
         rows = rng.permutation(np.repeat(rows, loose[rows]))
-        np.add.at(dealt, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
+        np.add.at(counts, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
         first += len(rows)
-    return dealt
+    return counts

@@ -11,7 +11,7 @@ from marginwise.criteria import as_criterion
 from marginwise.criteria.cross_validation import (
     CrossValidationError,
     CrossValidationLogLoss,
-    dealt_out,
+    fold_counts,
 )
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
@@ -36,7 +36,7 @@ def held_out_latent(problem: Problem, h: Hyperparameters, slack: str, fold: np.n
 
 def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
     """Return the fold of each row where all are one example."""
-    return dealt_out(Problem(np.arange(float(len(y)))[:, None], y, np.ones(len(y))), folds, seed).argmax(axis=1)
+    return fold_counts(Problem(np.arange(float(len(y)))[:, None], y, np.ones(len(y))), folds, seed).argmax(axis=1)
 
 
 @pytest.mark.parametrize("slack", SLACKS)
@@ -72,11 +72,11 @@ def test_repetitions_are_spread_over_the_folds(slack: str) -> None:
     """They are where inputs carry both labels."""
     X, y, times = [[0.0], [0.0], [1.0], [1.0]], [1, -1, 1, -1], np.array([7.0, 3.0, 2.0, 5.0])
     problem, h = as_problem(X, y, times), Hyperparameters(1.5, 1.0, 0.1, [0.8])
-    dealt = dealt_out(problem, 3, seed=0)
-    np.testing.assert_array_equal(dealt.sum(axis=1), times)
-    assert (dealt[0] > 0).all()  # seven of three folds
-    rows, fold = np.nonzero(dealt)
-    spread = Problem(problem.X[rows], problem.y[rows], dealt[rows, fold])
+    counts = fold_counts(problem, 3, seed=0)
+    np.testing.assert_array_equal(counts.sum(axis=1), times)
+    assert (counts[0] > 0).all()  # seven of three folds
+    rows, fold = np.nonzero(counts)
+    spread = Problem(problem.X[rows], problem.y[rows], counts[rows, fold])
     margin = spread.y * held_out_latent(spread, h, slack, fold)
     criterion = CrossValidationError(slack, folds=3)
     expected = pytest.approx(np.average(margin <= 1e-10, weights=spread.weights))

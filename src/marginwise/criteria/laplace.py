@@ -25,7 +25,7 @@ from marginwise._arrays import Array
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.factor import NOT_POSITIVE_DEFINITE, determinant
-from marginwise.criteria.training import Curvature, Trained, check_start, principal_block, solution_cotangent, train
+from marginwise.criteria.training import Curvature, TrainedSVM, check_start, principal_block, solution_cotangent, train
 from marginwise.errors import InvalidInputError
 from marginwise.likelihoods.base import Likelihood
 from marginwise.likelihoods.slack import as_slack
@@ -102,15 +102,15 @@ class LaplaceEvidence(Criterion):
 
 def _train_low_rank(
     problem: Problem, model: Model, likelihood: Likelihood, start: Any
-) -> tuple[Trained, LowRankCovariance]:
+) -> tuple[TrainedSVM, LowRankCovariance]:
     """Train the SVM. Repeated rows stay: each has a residual of its own, which makes its α unique."""
     gram, slack = problem.undivided_covariance(model), as_slack(likelihood)
     assert isinstance(gram, LowRankCovariance)
     solution = solve_problem(problem, model, slack, covariance=gram, start=check_start(start, problem.n))
-    return Trained(problem, model, slack, solution), gram
+    return TrainedSVM(problem, model, slack, solution), gram
 
 
-def _low_rank(trained: Trained, gram: LowRankCovariance, curved: Curvature, *, with_gradient: bool) -> Evaluation:
+def _low_rank(trained: TrainedSVM, gram: LowRankCovariance, curved: Curvature, *, with_gradient: bool) -> Evaluation:
     """Return the evidence and its gradient; ``curved`` is √L of the support vectors with curvature."""
     n, solution = trained.total_weight, trained.solution
     points = solution.support[curved.inside]
@@ -156,7 +156,7 @@ def _inverse(gram: LowRankCovariance, weights: Array) -> tuple[Array, Array, flo
     return half.T @ half, half, 2.0 * float(np.log(factor.diagonal()).sum())
 
 
-def _support_equations(trained: Trained, gram: LowRankCovariance, D: Array, beta_bar: Array) -> tuple[Array, float]:
+def _support_equations(trained: TrainedSVM, gram: LowRankCovariance, D: Array, beta_bar: Array) -> tuple[Array, float]:
     """Return λ of ``solution_cotangent`` and the derivative with respect to log C."""
     solution, beta = trained.solution, trained.signed_alpha
     free, bound = solution.marginal, solution.bound

@@ -17,7 +17,7 @@ from marginwise._arrays import Array, Indices
 from marginwise.covariance.dense import DenseCovariance
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.bounds import least_margin
-from marginwise.criteria.training import DenseTrained, principal_block, starting_point, train, wrong
+from marginwise.criteria.training import DenseTrainedSVM, principal_block, starting_point, train, wrong
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
@@ -66,7 +66,7 @@ class LeftOut:
     status: Status
 
 
-def leave_out(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
+def leave_out(trained: DenseTrainedSVM, points: Indices) -> Iterator[LeftOut]:
     """Yield the SVM without each of these points, in no particular order."""
     remainder = trained.problem.weights - trained.problem.left_out
     whole = remainder[points] <= 0.0
@@ -78,7 +78,7 @@ def leave_out(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
         yield _lightened(trained, int(i), float(remainder[i]))
 
 
-def _without(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
+def _without(trained: DenseTrainedSVM, points: Indices) -> Iterator[LeftOut]:
     """Leave ascending points out altogether; from one to the next one row and column of the matrix change."""
     y, penalties, beta, full = trained.problem.y, trained.penalties, trained.signed_alpha, trained.solution
     rows = np.arange(1, trained.problem.n)
@@ -97,7 +97,7 @@ def _without(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
         yield LeftOut(int(i), float(trained.gram[i] @ (y * alpha)), alpha, solution.status)
 
 
-def _lightened(trained: DenseTrained, i: int, weight: float) -> LeftOut:
+def _lightened(trained: DenseTrainedSVM, i: int, weight: float) -> LeftOut:
     """Lower the weight of a row to ``weight``."""
     full, y = trained.solution, trained.problem.y
     penalties = trained.penalties.copy()

@@ -23,7 +23,7 @@ from scipy.linalg import lstsq
 from marginwise._arrays import Array
 from marginwise.covariance.dense import DenseCovariance
 from marginwise.criteria.base import Criterion, Evaluation
-from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, solution_cotangent, train
+from marginwise.criteria.training import OWN_STATE, DenseTrainedSVM, check_start, solution_cotangent, train
 from marginwise.errors import InvalidInputError, choose
 from marginwise.likelihoods.base import Likelihood
 from marginwise.likelihoods.slack import LINEAR
@@ -97,7 +97,7 @@ class Ball:
     solution: Solution | None
 
 
-def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
+def smallest_ball(trained: DenseTrainedSVM, start: Solution | None = None) -> Ball:
     """Return the smallest ball around the points in the feature space of K, K + I/C for quadratic slack."""
     ridge, own = trained.slack.ridge(trained.penalties), _own_part(trained)
     P = trained.gram - trained.model.kernel.offset
@@ -150,7 +150,7 @@ def _centre_of_unequal(P: Array, q: Array, start: Solution | None) -> tuple[Arra
     return gamma, float(gamma @ q - gamma @ P @ gamma), solution
 
 
-def _norm_bound(trained: DenseTrained) -> Ball:
+def _norm_bound(trained: DenseTrainedSVM) -> Ball:
     """Return R² ≤ max K(x, x), with 1/C more for quadratic slack: the ball around the origin."""
     own = _own_part(trained)
     squared = trained.covariance.diagonal + own
@@ -160,7 +160,7 @@ def _norm_bound(trained: DenseTrained) -> Ball:
     return Ball(float(squared[farthest]), gradient, CONVERGED, None)
 
 
-def _own_part(trained: DenseTrained) -> float:
+def _own_part(trained: DenseTrainedSVM) -> float:
     """Return what quadratic slack adds to the squared norm of an example: 1/C, whatever its weight."""
     return float(trained.slack.ridge(np.array([trained.model.C]))[0])
 

@@ -59,7 +59,7 @@ class Curvature:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedSVM:
     """An SVM's solution with what it is the solution of."""
 
     problem: Problem
@@ -137,7 +137,7 @@ class Trained:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseTrained(Trained):
+class DenseTrainedSVM(TrainedSVM):
     """The same with the Gram matrix at hand.
 
     ``problem`` has no repeated rows: for linear slack the split of α between copies of a row is arbitrary; only
@@ -180,7 +180,7 @@ def train(
     model: Model,
     likelihood: Likelihood,
     start: Any = None,
-) -> DenseTrained:
+) -> DenseTrainedSVM:
     """Train the SVM on the problem, its repeated rows merged; a likelihood that is no slack has none."""
     merged, rows, _ = merge_repeated(problem, problem.repeats)
     covariance = merged.dense_covariance(model)
@@ -194,10 +194,10 @@ def solve_distinct(
     slack: Slack,
     covariance: DenseCovariance,
     start: Solution | None,
-) -> DenseTrained:
+) -> DenseTrainedSVM:
     """Train the SVM on a problem whose rows all differ."""
     solution = solve_svm(covariance, problem.y, problem.penalties(model.C), slack, start=start)
-    return DenseTrained(problem, model, slack, solution, covariance, rows)
+    return DenseTrainedSVM(problem, model, slack, solution, covariance, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ class SolutionCotangent:
     status: Status = CONVERGED
 
 
-def solution_cotangent(trained: DenseTrained, beta_bar: Array) -> SolutionCotangent:
+def solution_cotangent(trained: DenseTrainedSVM, beta_bar: Array) -> SolutionCotangent:
     """Return the cotangents of a function V with ∂V/∂β = ``beta_bar``; entries off the support are not read.
 
     V may depend on the latent values θ = Kβ too: add K ∂V/∂θ to ``beta_bar``, and ∂V/∂θ to the direction.

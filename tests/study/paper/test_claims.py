@@ -29,7 +29,7 @@ from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.methods.variants import WALKS
 from marginwise.study.paper.names import REPEATED, SMOOTHED
 from marginwise.study.paper.optima import CRITERIA, MAXIMISED, Scan
-from marginwise.study.paper.votes import Vote
+from marginwise.study.paper.votes import MajorityVote
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, printed
@@ -170,7 +170,7 @@ def test_no_verdict_without_all_of_its_cells(published, separate):
             assert _verdict(words, replace(published, scans=scans)) == UNTESTED
         numbers = _claim(words).judged(replace(published, scans=others)).numbers
         assert numbers.startswith("no two trials with the same data on Pima")
-    votes = [Vote(dataset, "le1-walk", 25, 5.0, 4.0) for dataset in paper.DATASETS]
+    votes = [MajorityVote(dataset, "le1-walk", 25, 5.0, 4.0) for dataset in paper.DATASETS]
     assert _verdict("Combining the varied local optima", replace(published, votes=votes)) == UNTESTED
 
 
@@ -182,7 +182,7 @@ def test_quasi_newton_ends_show_local_optima_of_the_evidence(published):
 def test_votes_are_counted_by_cell(published):
     def found(gains: int) -> str:
         votes = [
-            Vote(dataset, column.method, 25, 5.0, 4.0 if place < gains else 6.0)
+            MajorityVote(dataset, column.method, 25, 5.0, 4.0 if place < gains else 6.0)
             for place, (dataset, column) in enumerate(product(paper.DATASETS, paper.SIMPLE))
         ]
         return _verdict("Combining the varied local optima", replace(published, votes=votes))

@@ -14,12 +14,12 @@ from marginwise.study.report.summary import Sample, Trials
 
 if TYPE_CHECKING:
     from marginwise.study.paper.optima import Scan
-    from marginwise.study.paper.votes import Vote
+    from marginwise.study.paper.votes import MajorityVote
 
 #: The paper's five methods.
 _SEARCHED = paper.COLUMNS[:5]
 
-_Named = TypeVar("_Named", TrialRow, "Scan", "Vote")
+_Named = TypeVar("_Named", TrialRow, "Scan", "MajorityVote")
 
 
 class NoTrialsError(LookupError):
@@ -36,7 +36,7 @@ class Findings:
         Those of the study's methods on its data sets.
     scans : sequence of Scan
         Criteria along lines between their ends.
-    votes : sequence of Vote
+    votes : sequence of MajorityVote
         What their ends say together.
     sizes : mapping
         Inputs, training and test rows of data sets that the paper does not have.
@@ -50,7 +50,7 @@ class Findings:
 
     trials: Trials
     scans: Sequence[Scan] = ()
-    votes: Sequence[Vote] = ()
+    votes: Sequence[MajorityVote] = ()
     sizes: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     varied: Trials = field(default_factory=lambda: Trials(()))
     thorough: Trials | None = None

@@ -21,7 +21,7 @@ from marginwise.study.paper.sensitivity import (
     judged_on_other_half,
     nearness,
 )
-from marginwise.study.paper.votes import Vote
+from marginwise.study.paper.votes import MajorityVote
 from marginwise.study.report.summary import counted_error
 from marginwise.study.report.tables import spread
 
@@ -242,7 +242,7 @@ def papers_sampler(findings: Findings) -> PageTable | None:
     return PageTable("hmc", "Ascents by the paper's own sampler", note, header, rows, records)
 
 
-def votes(found: Sequence[Vote]) -> PageTable:
+def votes(found: Sequence[MajorityVote]) -> PageTable:
     """Show what the ends of all trials of a criterion say together."""
     rows: list[list[Value]] = []
     for dataset in dict.fromkeys(vote.dataset for vote in found):

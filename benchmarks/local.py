@@ -28,7 +28,7 @@ from marginwise.likelihoods import as_slack
 from marginwise.model import Model
 from marginwise.multiclass.posterior import least_squares
 from marginwise.problem import MulticlassProblem, Problem
-from marginwise.search.driver import Limits
+from marginwise.search import Limits
 from marginwise.tuning import SearchSettings, tune_problem
 
 TUNED_ON, TESTED, SPREAD = 1500, 4000, 1.0

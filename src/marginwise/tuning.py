@@ -23,13 +23,13 @@ from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
 from marginwise.search.base import Bounds, Search, Space, log_bounds
 from marginwise.search.checkpoint import recorded_settings
-from marginwise.search.driver import Limits
 from marginwise.search.held_out import VALIDATION, HeldOut
 from marginwise.search.line import LineScan, scan
 from marginwise.search.objective import Objective
 from marginwise.search.progress import progress_bar
 from marginwise.search.registry import as_search
-from marginwise.search.restarts import Task, best_run, overall_status, run_all
+from marginwise.search.restarts import best_run, overall_status, run_all
+from marginwise.search.task import Limits, Task
 from marginwise.search.trace import Callback
 from marginwise.search.trace import Tuning as Tuning
 
@@ -226,13 +226,14 @@ def tune(
 
 def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
     """Move the hyperparameters of a checked problem, from ``start``, until the criterion stops improving."""
+    held_out = HeldOut(problem, criterion.likelihood, dict(settings.held_out), settings.patience)
     first = Task(
         objective=Objective(criterion, problem, _space(criterion, start, settings.bounds), settings.prior),
         search=settings.search,
-        seed=settings.seed,
         limits=settings.limits,
-        held_out=HeldOut(problem, criterion.likelihood, dict(settings.held_out), settings.patience),
+        held_out=held_out,
         callbacks=settings.callbacks,
+        seed=settings.seed,
         directory=settings.directory,
     )
     tasks = [first, *(_restart(first, number, settings.bounds) for number in range(1, 1 + settings.restarts))]
@@ -240,7 +241,7 @@ def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings:
     shown = progress_bar(settings.progress, criterion.name, n_runs=len(tasks), max_evaluations=most)
     with hold_interrupts(), shown as bar:
         runs = run_all(tasks, settings.n_jobs, bar)
-    best = best_run(runs, by=first.held_out.stops)
+    best = best_run(runs, by=held_out.stops)
     return replace(best, status=overall_status(runs, best), restarts=tuple(runs))
 
 

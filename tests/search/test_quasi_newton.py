@@ -16,7 +16,7 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.search import Limits, Objective, QuasiNewton, Space, Tuning, drive
+from marginwise.search import Limits, Objective, QuasiNewton, Space, Task, Tuning, drive
 from marginwise.search.quasi_newton import curvature, pairs_of
 from zoo import blobs, twonorm
 
@@ -24,7 +24,7 @@ SPACE = Space.around(paper_start(3))
 
 
 def climb(objective: Objective, search: QuasiNewton | None = None) -> Tuning:
-    return drive(objective, search or QuasiNewton(), np.random.default_rng(0), limits=Limits(1000))
+    return drive(Task(objective, search or QuasiNewton(), Limits(1000)))
 
 
 def l_bfgs_b(objective: Objective) -> tuple[np.ndarray, np.ndarray]:

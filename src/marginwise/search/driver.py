@@ -3,103 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import answered, safe_point
-from marginwise.errors import InvalidInputError
-from marginwise.search.base import Point, Search, Step, lacks
+from marginwise.search.base import Point, Step, lacks
 from marginwise.search.checkpoint import Checkpoint, to_point
-from marginwise.search.objective import Objective
 from marginwise.search.registry import choose_search, require_suitable
-from marginwise.search.trace import Callback, Record, Trace, Tuning
+from marginwise.search.task import INTERRUPTED, Task
+from marginwise.search.trace import Record, Trace, Tuning
 from marginwise.status import Code, Status
 
-if TYPE_CHECKING:
-    from marginwise.search.held_out import HeldOut
 
+def drive(task: Task) -> Tuning:
+    """Run a search from the start of its space to its end.
 
-@dataclass(frozen=True)
-class Limits:
-    """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so.
-
-    ``keep`` says whether Ctrl-C ends it with the best so far; otherwise a KeyboardInterrupt goes through.
-
-    Parameters
-    ----------
-    max_evaluations : int, optional
-        Most evaluations of the criterion.
-    max_seconds : float, optional
-        Most seconds.
-    stop : callable, optional
-        Asked before each evaluation; the search ends when it returns True.
-    keep : bool, default=True
-        Whether Ctrl-C ends the search with the best so far; otherwise a KeyboardInterrupt goes through.
-
-    Examples
-    --------
-    >>> Limits(max_evaluations=3).reached(evaluations=3, seconds=0.1).message
-    'the budget of 3 evaluations is used up'
-    """
-
-    max_evaluations: int | None = None
-    max_seconds: float | None = None
-    stop: Callable[[], bool] | None = None
-    keep: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("max_evaluations", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
-                raise InvalidInputError(name, value, "a positive number, or None for no limit")
-
-    def reached(self, evaluations: int, seconds: float) -> Status | None:
-        """Return which limit has been reached, if any."""
-        if self.max_evaluations is not None and evaluations >= self.max_evaluations:
-            return Status(False, f"the budget of {self.max_evaluations} evaluations is used up", Code.BUDGET)
-        if self.max_seconds is not None and seconds >= self.max_seconds:
-            return Status(False, f"the budget of {self.max_seconds:g} seconds is used up", Code.BUDGET)
-        return INTERRUPTED if self.stop is not None and self.stop() else None
-
-
-INTERRUPTED = Status(False, "interrupted; this is the best so far", Code.INTERRUPTED)
-
-
-def drive(
-    objective: Objective,
-    search: Search[Any] | None,
-    rng: np.random.Generator,
-    *,
-    limits: Limits,
-    held_out: HeldOut | None = None,
-    callbacks: Sequence[Callback] = (),
-    checkpoint: Checkpoint | None = None,
-) -> Tuning:
-    """Run a search from the start of its space to its end; None chooses one that suits the criterion.
-
-    A run with a checkpoint first goes through what is logged there, and is then where it was when it stopped.
+    One with a checkpoint first goes through what is logged there, and is then where it was when it stopped.
     Callbacks are not told of that part again.
 
     Parameters
     ----------
-    objective : Objective
-        What to make large, and the space to do it in.
-    search : Search or None
-        How to move.
-    rng : numpy.random.Generator
-        Random numbers of the search.
-    limits : Limits
-        When to end at the latest.
-    held_out : HeldOut, optional
-        Sets of examples on which errors are recorded, and that may end the search.
-    callbacks : sequence of callables
-        Called with each new record; one that returns True ends the search.
-    checkpoint : Checkpoint, optional
-        Where it is recorded; :func:`~marginwise.tune` makes one from a directory.
+    task : Task
+        The search, what it maximises, and when it ends at the latest.
 
     Returns
     -------
@@ -113,50 +43,47 @@ def drive(
     >>> from marginwise.search import Limits, Objective, QuasiNewton, Space
     >>> problem = as_problem([[0.0], [1.0], [2.0]], [-1, 1, 1])
     >>> objective = Objective(as_criterion("ep-loo"), problem, Space.around(Hyperparameters()))
-    >>> run = drive(objective, QuasiNewton(), np.random.default_rng(0), limits=Limits(max_evaluations=4))
+    >>> run = drive(Task(objective, QuasiNewton(), Limits(max_evaluations=4)))
     >>> len(run.trace)
     4
     """
-    path = _Path(objective, search, rng, held_out, checkpoint)
-    status = None
-    try:
-        while status is None:
-            safe_point()
-            status = limits.reached(len(path.trace), path.seconds)
-            if status is not None:
-                break
-            answers: list[bool | None] = []
-            if path.is_logged:
-                path.go_over()
-            else:
-                gradient = path.with_gradient(len(path.trace))
-                path.take(*objective.evaluate(path.next_position(), path.warm_start, with_gradient=gradient))
-                answers = [callback(path.trace[-1]) for callback in callbacks]
-            status = path.ended(answers)
-    except KeyboardInterrupt:
-        if not limits.keep:
-            raise
-        answered()
-        status = INTERRUPTED
-    return path.result(status)
+    log = None if task.directory is None else Checkpoint(task.directory, task.number, task.settings())
+    with nullcontext() if log is None else closing(log):
+        path = _Path(task, log)
+        status = None
+        try:
+            while status is None:
+                safe_point()
+                status = task.limits.reached(len(path.trace), path.seconds)
+                if status is not None:
+                    break
+                answers: list[bool | None] = []
+                if path.is_logged:
+                    path.go_over()
+                else:
+                    gradient = path.with_gradient(len(path.trace))
+                    position = path.next_position()
+                    path.take(*task.objective.evaluate(position, path.warm_start, with_gradient=gradient))
+                    answers = [callback(path.trace[-1]) for callback in task.callbacks]
+                status = path.ended(answers)
+        except KeyboardInterrupt:
+            if not task.limits.keep:
+                raise
+            answered()
+            status = INTERRUPTED
+        return path.result(status)
 
 
 class _Path:
     """One run under way: all it does follows from what it was made with and from the points that it was told of."""
 
-    def __init__(
-        self,
-        objective: Objective,
-        search: Search[Any] | None,
-        rng: np.random.Generator,
-        held_out: HeldOut | None,
-        checkpoint: Checkpoint | None,
-    ) -> None:
-        self.objective, self.search, self.rng = objective, search, rng
+    def __init__(self, task: Task, checkpoint: Checkpoint | None) -> None:
+        self.objective, self.search, self.rng = task.objective, task.search, task.generator("search")
         # A search that is still to be chosen will follow gradients, where they lead somewhere.
-        self.gradient_at_start = objective.criterion.smooth if search is None else search.needs_gradient
-        self.held_out, self.checkpoint = held_out, checkpoint
-        self.trace = Trace(objective.space.names)
+        smooth = self.objective.criterion.smooth
+        self.gradient_at_start = smooth if self.search is None else self.search.needs_gradient
+        self.held_out, self.checkpoint = task.held_out, checkpoint
+        self.trace = Trace(self.objective.space.names)
         self.state: Any = None
         self.warm_start: Any = None
         self.began = time.perf_counter()

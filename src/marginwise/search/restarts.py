@@ -5,11 +5,9 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import delayed, effective_n_jobs
@@ -17,71 +15,14 @@ from joblib import delayed, effective_n_jobs
 from marginwise._runtime.interrupts import answer_interrupts
 from marginwise._runtime.processes import job_runner, outcomes, start_deaf
 from marginwise._runtime.threads import one_thread
-from marginwise.search.base import Search
-from marginwise.search.checkpoint import Checkpoint
-from marginwise.search.driver import INTERRUPTED, Limits, drive
-from marginwise.search.objective import Objective
+from marginwise.search.driver import drive
 from marginwise.search.progress import SearchWatch
-from marginwise.search.states import fingerprint
-from marginwise.search.trace import Callback, Tuning
+from marginwise.search.task import INTERRUPTED, Task
+from marginwise.search.trace import Tuning
 from marginwise.status import Status
 
 if TYPE_CHECKING:
-    from marginwise.search.held_out import HeldOut
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One search to run, and all it needs: it can be sent to another process and gives the same run there.
-
-    ``number`` tells the searches of one call apart: each has random numbers and a checkpoint of its own.
-    """
-
-    objective: Objective
-    search: Search[Any] | None
-    seed: int
-    limits: Limits
-    held_out: HeldOut
-    callbacks: tuple[Callback, ...] = ()
-    directory: Path | None = None
-    number: int = 0
-
-    def generator(self, purpose: Literal["start", "search"]) -> np.random.Generator:
-        """Return the random numbers of this task for one purpose, the same whenever they are asked for."""
-        key = (self.number, ("start", "search").index(purpose))
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
-
-    def settings(self) -> dict[str, Any]:
-        """Return all that the run depends on but its budget, to tell whether a checkpoint is its own."""
-        objective = self.objective
-        space = objective.space
-        return {
-            "marginwise": version("marginwise"),
-            "data": fingerprint(objective.problem),
-            "criterion": fingerprint(objective.criterion),
-            "prior": fingerprint(objective.prior),
-            "search": "auto" if self.search is None else fingerprint(self.search),
-            "start": space.origin.tolist(),
-            "bounds": [space.lower.tolist(), space.upper.tolist()],
-            "held-out data": fingerprint(self.held_out.sets),
-            "patience": self.held_out.patience if self.held_out.stops else None,
-            "seed": self.seed,
-            "number": self.number,
-        }
-
-    def run(self) -> Tuning:
-        """Run the search, continuing it if its directory holds its beginning."""
-        log = None if self.directory is None else Checkpoint(self.directory, self.number, self.settings())
-        with nullcontext() if log is None else closing(log):
-            return drive(
-                self.objective,
-                self.search,
-                self.generator("search"),
-                limits=self.limits,
-                held_out=self.held_out,
-                callbacks=self.callbacks,
-                checkpoint=log,
-            )
+    pass
 
 
 def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Tuning]:
@@ -110,7 +51,7 @@ def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | No
         for task in tasks:
             if any(run.was_interrupted for run in runs):
                 task = replace(task, limits=replace(task.limits, stop=_at_once))
-            ended(task.run())
+            ended(drive(task))
     return runs
 
 
@@ -167,4 +108,4 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Tuning]:
 
 def _run_deaf(task: Task) -> Tuning:
     with answer_interrupts(signal.SIG_IGN), one_thread():
-        return task.run()
+        return drive(task)

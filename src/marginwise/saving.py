@@ -38,7 +38,7 @@ from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels, SoftmaxLabels
-from marginwise.fitting.screening import Selection
+from marginwise.fitting.views import NormalScores, Selection
 from marginwise.fitting.stacking import Vote
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
@@ -74,7 +74,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    *(Candidate, Ensemble, Member, Partition, Selection),
+    *(Candidate, Ensemble, Member, NormalScores, Partition, Selection),
     *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     Calibration,

@@ -26,6 +26,9 @@ BEST, MEAN, VOTE = "best", "mean", "vote"
 #: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
 _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
 
+#: That of many rows: every column has a curve of its own as well, which few rows could not tell from the rest.
+_MANY_ROWS = Model(1.0, Blend(k2=1.0))
+
 
 def check_parameters(estimator: Any) -> None:
     """Raise if a parameter has a value that is not allowed; criterion and search are checked where they are made."""
@@ -97,11 +100,13 @@ def chosen_subset(subset: str | int | None, rank: str | int | None, n: int) -> i
     return None if size is None or size >= n else int(size)
 
 
-def as_template(kernel: Any) -> Model:
-    """Return the form of the models to tune, with one length scale."""
+def as_template(kernel: Any, *, many: bool = False) -> Model:
+    """Return the form of the models to tune, with one length scale; ``many`` says whether rows are."""
     require_no_name_of_a_matrix(kernel, "TunedSVC(kernel=Precomputed(K), standardize=False)")
     if isinstance(kernel, str):
         template = _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
+        if many and kernel == AUTO:
+            template = _MANY_ROWS
     elif not isinstance(kernel, Kernel):
         raise InvalidInputError("kernel", kernel, '"auto", "rbf" or a kernel of marginwise.kernels')
     else:

@@ -26,6 +26,7 @@ from marginwise.estimators._classes import ClassificationTable, check_table, set
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
 from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged_log_proba, averaged_moments
 from marginwise.estimators._parameters import (
+    AUTO,
     BEST,
     VOTE,
     as_template,
@@ -280,8 +281,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             progress=self.progress,
         )
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
+        many = policy.rank == AUTO
         declared = candidates(
-            as_template(self.kernel),
+            as_template(self.kernel, many=many),
             inputs.shape,
             len(table.classes),
             columns=self._encoding.columns,
@@ -291,6 +293,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             prior=prior,
             svm=self.predictor == "svm",
             exact=policy.exact,
+            many=many and not is_dask(inputs),
         )
         return FitConfig(
             declared,

@@ -17,8 +17,8 @@ from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.labels import LabelModel, SlackLabels
-from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote, combined
+from marginwise.fitting.views import View
 from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.inference.reduction import reduced
 from marginwise.likelihoods.slack import Slack
@@ -59,8 +59,8 @@ class Member:
         Inducing inputs and blocks, where the covariance is local.
     log_evidence : float
         ln Q(Y|X) by expectation propagation, NaN for other label models.
-    selection : Selection or None
-        The inputs that it sees, None for all.
+    view : View or None
+        How it sees the inputs, None for as they are.
     """
 
     candidate: Candidate
@@ -70,7 +70,7 @@ class Member:
     stored: tuple[Array, ...] = ()
     few_points: Predictor | None = None
     log_evidence: float = np.nan
-    selection: Selection | None = None
+    view: View | None = None
     inducing: Array | None = None
     partition: Partition | None = None
 
@@ -89,15 +89,15 @@ class Member:
 
     def inputs(self, X: Array) -> Array:
         """Return what it sees of rows."""
-        return X if self.selection is None else self.selection(X)
+        return X if self.view is None else self.view(X)
 
     def length_scales(self, n_inputs: int) -> Array:
         """Return the length scale of each input; infinite for those that it does not see."""
-        if self.selection is None:
+        if self.view is None:
             return self.hyperparameters.kernel.lengths(n_inputs)
         whole = np.full(n_inputs, np.inf)
-        own = self.hyperparameters.kernel.lengths(len(self.selection.inputs))
-        whole[self.selection.inputs] = own / self.selection.scales
+        own = self.hyperparameters.kernel.lengths(len(self.view.inputs))
+        whole[self.view.inputs] = own / self.view.scales
         return whole
 
 
@@ -332,9 +332,9 @@ class Ensemble:
         variance = weights @ (points - centre) ** 2 / weights.sum()
         step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
         parts = predictor.squared_slopes(weights, step) * variance
-        if member.selection is not None:
+        if member.view is not None:
             own, parts = parts, np.zeros(self.X.shape[1])
-            parts[member.selection.inputs] = own
+            parts[member.view.inputs] = own
         total = parts.sum()
         return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
 

@@ -86,7 +86,7 @@ class Schedule:
     last_evaluations: int = 8
     many_last_evaluations: int = 3
     softmax_classes: int = 200
-    softmax_rows: int = 20_000
+    softmax_rows: int = 200_000
     screened_share: float = 0.5
     screened_evaluations: int = 20
     exact_rows: int = 1500

@@ -15,7 +15,8 @@ from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.screening import Screening, Selection
+from marginwise.fitting.screening import Screening
+from marginwise.fitting.views import Selection, View
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.base import Search
@@ -49,11 +50,16 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """Searches of one criterion on one table, and on parts of it."""
+    """Searches of one criterion on one table, and on parts of it; ``view`` is how the inputs are seen there."""
 
     problem: Problem
     criterion: Criterion
     settings: SearchSettings
+    view: View | None = None
+
+    def through(self, view: View) -> Searcher:
+        """Return the searches on the same rows, seen in another way."""
+        return replace(self, problem=selected(self.problem, view), view=view)
 
     @property
     def are_many(self) -> bool:
@@ -142,9 +148,9 @@ def selections_of(problem: Problem, declared: CandidateList) -> dict[str, Select
     return {screen: found[screen] for screen in declared.screens}
 
 
-def selected(problem: Problem, selection: Selection) -> Problem:
-    """Return the problem with these inputs alone."""
-    return replace(problem, X=selection(problem.X))
+def selected(problem: Problem, view: View) -> Problem:
+    """Return the problem with the inputs seen in another way."""
+    return replace(problem, X=view(problem.X))
 
 
 def screened_search(

@@ -49,13 +49,11 @@ from marginwise.model import Model
 from marginwise.multiclass import ClassPredictor, SoftmaxLink
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
-from marginwise.search.driver import Run
-from marginwise.search.trace import Trace
+from marginwise.search.trace import Trace, Tuning
 from marginwise.status import Status
 from marginwise.svm import Solution
 from marginwise.svm.pairs import PairMachines
 from marginwise.tables import Column, Schema
-from marginwise.tuning import Tuning
 
 #: Of the files that are written and read; raised when what they hold changes.
 FORMAT = 1
@@ -85,12 +83,11 @@ _PARTS: tuple[type, ...] = (
     PairMachines,
     Precision,
     Prior,
-    Run,
+    Tuning,
     Scaling,
     Solution,
     Status,
     Trace,
-    Tuning,
     Vote,
     *(Model, RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum),
 )

@@ -22,7 +22,8 @@ from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotan
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
 from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled
-from marginwise.kernels import Kernel, Precomputed
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.precomputed import Precomputed
 
 keep_freed_blocks()
 
@@ -45,9 +46,6 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
     X: Array
     diagonal: Array  # K(x_i, x_i), together in memory
     is_dense = True
-    near = 0.2
-    relaxed = 0.05
-    accuracy = 0.0
 
     @classmethod
     def of(cls, kernel: Kernel, X: Array) -> DenseCovariance:

@@ -23,7 +23,7 @@ from marginwise.covariance.features import Features
 from marginwise.covariance.local_gaussian import LocalGaussian, local_gaussian
 from marginwise.covariance.partition import Partition
 from marginwise.covariance.rows import add_rows_and_sizes
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 #: Smallest variance that features leave open, in units of K(x, x): below, it is rounding, and may be negative.
 _LEAST_OPEN = 1e-10
@@ -69,9 +69,6 @@ class LocalCovariance(RowCovariance, SiteCovariance):
     """
 
     is_dense = False
-    near = 0.0
-    relaxed = 0.05
-    accuracy = 1e-6
 
     def __init__(self, kernel: Kernel, X: Array, inducing: Array, partition: Partition) -> None:
         self.kernel, self.partition, self.features = kernel, partition, Features(kernel, inducing)

@@ -40,7 +40,7 @@ def check_parameters(estimator: Any) -> None:
     if not isinstance(estimator.standardize, (bool, np.bool_)):
         raise InvalidInputError("standardize", estimator.standardize, "True or False")
     if estimator.standardize and _has_row_numbers(estimator.kernel):
-        wanted = "False beside a Precomputed kernel: its input is a row number"
+        wanted = "False with a Precomputed kernel: its input is a row number"
         raise InvalidInputError("standardize", estimator.standardize, wanted)
     check_n_jobs(estimator.n_jobs)
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
@@ -69,10 +69,10 @@ def _check_combine(estimator: Any) -> None:
     """Raise if there is nothing to combine, or not what would be combined."""
     combine = choose("combine", estimator.combine, (BEST, MEAN, VOTE))
     if combine != BEST and estimator.restarts == 0:
-        wanted = f'"{BEST}", or restarts of 1 or more beside it: they find what is combined'
+        wanted = f'"{BEST}", or restarts of 1 or more with it: they find what is combined'
         raise InvalidInputError("combine", combine, wanted)
     if combine != BEST and estimator.predictor == "svm":
-        wanted = f'"{BEST}", or predictor="posterior" beside it: posteriors are what is combined'
+        wanted = f'"{BEST}", or predictor="posterior" with it: posteriors are what is combined'
         raise InvalidInputError("combine", combine, wanted)
 
 

@@ -45,8 +45,8 @@ from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
 from marginwise.priors import Prior
 from marginwise.problem import Problem, labelled_problem
-from marginwise.search import Limits, Record, Run, Trace, as_search
-from marginwise.search.fit_progress import whole_fit
+from marginwise.search import Limits, Record, Trace, Tuning, as_search
+from marginwise.search.progress import whole_fit
 from marginwise.tuning import SearchSettings
 
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
@@ -156,7 +156,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         Which of these rows are copies of each other, and were left out together.
     trace_ : Trace
         The search that found ``hyperparameters_``.
-    restarts_ : tuple of Run
+    restarts_ : tuple of Tuning
         All searches of the main tuning.
     ensemble_ : Ensemble
         The model behind it: its members, their weights, what was held out.
@@ -383,7 +383,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         return self.ensemble_.main.tuning.trace
 
     @property
-    def restarts_(self) -> tuple[Run, ...]:
+    def restarts_(self) -> tuple[Tuning, ...]:
         """All searches of that tuning."""
         return self.ensemble_.main.tuning.restarts
 

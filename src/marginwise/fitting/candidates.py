@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.pairs import OverPairs
 from marginwise.fitting.labels import LabelModel, LeastSquaresLabels, SlackLabels, SoftmaxLabels
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import selection_names
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.priors import Prior
 
@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Auxiliary:
-    """A simpler model with one length scale that stands beside the others: where it starts, and how it is tuned."""
+    """A simpler model with one length scale in addition to the others: where it starts, and how it is tuned."""
 
     start: Model
     criterion: Criterion

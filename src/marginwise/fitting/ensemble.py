@@ -12,7 +12,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
-from marginwise.covariance import Partition
+from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
@@ -21,7 +21,7 @@ from marginwise.fitting.stacking import Vote, combined
 from marginwise.fitting.views import View
 from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.inference.reduction import reduced
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, labelled_problem
 from marginwise.svm.pairs import PairMachines, train_pairs

@@ -11,7 +11,8 @@ import numpy as np
 from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
-from marginwise.covariance import LowRankCovariance, as_blocks
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration
 from marginwise.fitting.candidates import Candidate, CandidateList
@@ -26,14 +27,14 @@ from marginwise.fitting.searching import Searcher, WarmStart, screened_search, s
 from marginwise.fitting.stacking import Vote, combined, kept_weights
 from marginwise.fitting.views import NormalScores, Selection, View
 from marginwise.inference.prediction import LatentPredictor
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.search import Trace
-from marginwise.search.fit_progress import stage
 from marginwise.search.held_out import VALIDATION
+from marginwise.search.progress import stage
+from marginwise.search.trace import Trace
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import solve_low_rank
+from marginwise.svm.api import solve_svm
 from marginwise.svm.pairs import PairMachines
 from marginwise.tuning import SearchSettings, Tuning
 
@@ -381,7 +382,7 @@ def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> Pa
     assert isinstance(main.few_points, LatentPredictor)
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
     penalties = model.C * problem.weights * config.importance[problem.labels]
-    solution = solve_low_rank(covariance, problem.y, penalties, config.slack)
+    solution = solve_svm(covariance, problem.y, penalties, config.slack)
     solution.status.require()
     points, coefficients = covariance.expansion(problem.y * solution.alpha)
     return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
 from marginwise.fitting.schedule import SCHEDULE
@@ -19,8 +19,8 @@ from marginwise.fitting.screening import Screening
 from marginwise.fitting.views import Selection, View
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.search import QuasiNewton, Search
-from marginwise.search.quasi_newton import Pairs, pairs_of
+from marginwise.search.base import Search
+from marginwise.search.quasi_newton import Pairs, QuasiNewton, pairs_of
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 #: With the seed they draw the rows that searches begin on, half of these, and those of auxiliary models.
@@ -169,8 +169,8 @@ def screened_search(
 def with_curvature(search: Search[Any] | None, pairs: Pairs) -> Search[Any] | None:
     """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
     if search is None and pairs:
-        return QuasiNewton(learnt=pairs)
-    return replace(search, learnt=pairs) if isinstance(search, QuasiNewton) else search
+        return QuasiNewton(curvature_pairs=pairs)
+    return replace(search, curvature_pairs=pairs) if isinstance(search, QuasiNewton) else search
 
 
 def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, lapack, solve
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.jit import compiled_vector
 from marginwise._runtime.memory import keep_freed_blocks
 from marginwise.covariance.base import ExpandingCovariance, RowCovariance, SiteCovariance
@@ -148,7 +147,8 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
         return RootSolver(self.gram, root[:, None], factor, (tau * self.diagonal < _WEAK)[:, None])
 
 
-class RootSolver(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class RootSolver:
     """From ν to b = (I + TK)⁻¹ν, with the lower Cholesky factor L of B = I + T^½KT^½; ``root`` is T^½.
 
     ``is_weak`` are the rows whose τ is too small to be divided by.
@@ -157,7 +157,7 @@ class RootSolver(NamedTuple):
     gram: Array
     root: Array
     factor: Array
-    is_weak: Array
+    is_weak: Mask
 
     def __call__(self, nu: Array) -> Array:
         """Return b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is weak."""

@@ -321,8 +321,8 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
 def _with_many_rows(choices: list[Choice], n: int) -> list[Choice]:
     """Return the members that are worth training on so many rows, one for each search.
 
-    Softmax if it has a weight on the sample: the more rows, the more a likelihood of labels gains on least squares. With
-    very many rows its mode is a long way, and least squares are trained instead.
+    Softmax if it has a weight on the sample: the more rows, the more a likelihood of labels gains on least squares.
+    With very many rows its mode is a long way, and least squares are trained instead.
     """
     far = n > SCHEDULE.softmax_rows
     preferred = sorted(choices, key=lambda choice: isinstance(choice.candidate.labels, SoftmaxLabels) == far)

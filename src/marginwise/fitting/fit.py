@@ -188,7 +188,8 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     for one, weight in zip(judged, weights, strict=True):
         own = searchers[one.searched]
         for optimum in optima[one.searched] if weight > 0.0 else ():
-            scale = _scale(own, one.labels, optimum.tuning) if config.all_optima else one.scale
+            moved = config.all_optima or own.wide is not None  # far from where folds have found the scale
+            scale = _scale(own, one.labels, optimum.tuning) if moved else one.scale
             view = selections.get(one.searched.screen, own.view)
             choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, view))
     if config.svm:
@@ -278,7 +279,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     problem, policy = data.all, config.policy
     members, trained = [], []
     if data.sample is not None:
-        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem.n))
+        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem.n, problem.n_classes))
     for choice in chosen.choices:
         labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
         rows, seen = problem, data.seen
@@ -327,16 +328,20 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained])
 
 
-def _with_many_rows(choices: list[Choice], n: int) -> list[Choice]:
+def _with_many_rows(choices: list[Choice], n: int, n_classes: int) -> list[Choice]:
     """Return the members that are worth training on so many rows, one for each search.
 
-    Softmax if it has a weight on the sample: the more rows, the more a likelihood of labels gains on least squares.
-    With very many rows its mode is a long way, and least squares are trained instead.
+    Of two classes softmax, if it has a weight on the sample: the more rows, the more a likelihood of labels gains on
+    least squares. Of more classes, whose latent functions take their time, the label model with the larger weight. With
+    very many rows the mode of softmax is a long way, and least squares are trained instead.
     """
-    far = n > SCHEDULE.softmax_rows
-    preferred = sorted(choices, key=lambda choice: isinstance(choice.candidate.labels, SoftmaxLabels) == far)
+
+    def rank(choice: Choice) -> tuple[bool, float]:
+        softmax = isinstance(choice.candidate.labels, SoftmaxLabels)
+        return (softmax if n > SCHEDULE.softmax_rows else not softmax and n_classes == 2, -choice.weight)
+
     of_search: dict[Tuning, Choice] = {}
-    for choice in preferred:
+    for choice in sorted(choices, key=rank):
         first = of_search.setdefault(choice.tuning, choice._replace(weight=0.0))
         of_search[choice.tuning] = first._replace(weight=first.weight + choice.weight)
     return list(of_search.values())

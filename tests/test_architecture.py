@@ -19,6 +19,7 @@ LAYERS = [
     "_summary",
     "_wording",
     "kernels",
+    "shapley",
     "model",
     "hyperparameters",
     "priors",

@@ -25,6 +25,8 @@ from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, wit
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
 from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged_log_proba, averaged_moments
+from marginwise.estimators._explaining import explanation
+from marginwise.estimators._explanation import Explanation
 from marginwise.estimators._parameters import (
     BEST,
     VOTE,
@@ -438,6 +440,14 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         values = self._each(X, partial(self._rows, moments, averaged_moments))
         mean, variance = values[:, 0::2], values[:, 1::2]
         return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
+
+    def explain(self, X: Any, background: Any = None, *, interactions: bool = False) -> Explanation:
+        """Return what each column contributes to the latent function at each row: exact Shapley values, in log-odds.
+
+        See :func:`marginwise.inspection.explain`.
+        """
+        check_is_fitted(self)
+        return explanation(self, X, background, interactions)
 
     def _each(self, X: Any, function: Callable[[Array], Array]) -> Array:
         """Return the values of a function of cells for the rows of a table, wherever they are."""

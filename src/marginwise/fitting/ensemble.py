@@ -19,11 +19,12 @@ from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.labels import LabelModel, SlackLabels
 from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote, combined
-from marginwise.inference.prediction import LatentPredictor, Predictor
+from marginwise.inference.prediction import LatentPredictor, Piece, Predictor
 from marginwise.inference.reduction import reduced
 from marginwise.likelihoods import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, labelled_problem
+from marginwise.shapley import Expansion
 from marginwise.svm.pairs import PairMachines, train_pairs
 from marginwise.tuning import Tuning
 
@@ -258,6 +259,22 @@ class Ensemble:
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
 
+    def latent_expansions(self, X: Array) -> Iterator[tuple[Indices, Expansion]]:
+        """Yield the functions that make up the latent mean of :meth:`latent`, and which rows each is for.
+
+        A row's latent values are the sum of those that are for it. Members with the same kernel and points are one.
+        """
+        merged: list[tuple[Indices, Expansion]] = []
+        for member, one in zip(self.members, self.latent_functions, strict=True):
+            for piece in one.pieces_at(member.inputs(X)):
+                own = _in_log_odds(one, member, piece)
+                same = merged and np.array_equal(merged[-1][0], piece.numbers) and merged[-1][1].joined(own)
+                if same:
+                    merged[-1] = piece.numbers, same
+                else:
+                    merged.append((piece.numbers, own))
+        return iter(merged)
+
     @cached_property
     def svm(self) -> PairMachines:
         """The SVM of each two classes, trained when it is asked for unless it was with the ensemble."""
@@ -359,6 +376,21 @@ def train_pairs_of(problem: Problem, model: Model, slack: Slack, inducing: Array
     for solution in solutions:
         solution.status.require()
     return machines
+
+
+def _in_log_odds(one: Predictor, member: Member, piece: Piece) -> Expansion:
+    """Return a member's part in the latent function: log-odds are a straight line of latent means."""
+    c = piece.coefficients
+    offset, _ = one.latent_in_log_odds(np.zeros_like(c[:1]), np.zeros(1))
+    slopes = one.latent_in_log_odds(c, np.zeros(len(c)))[0] - offset
+    return Expansion(
+        one.kernel,
+        piece.points,
+        member.weight * slopes.reshape(len(c), -1),
+        member.weight * np.reshape(offset, -1),
+        None if member.selection is None else member.selection.inputs,
+        None if member.selection is None else member.selection.scales,
+    )
 
 
 def _expansion(one: Predictor) -> LatentPredictor:

@@ -85,6 +85,10 @@ class Predictor(ABC):
     def pieces(self, step: int = 1) -> Iterator[Piece]:
         """Yield the rows that the predictor speaks for, or every so many of them, some at a time."""
 
+    @abstractmethod
+    def pieces_at(self, X: Array) -> Iterator[Piece]:
+        """Yield new rows with what the latent means are there; those that share a function come together."""
+
     def squared_slopes(self, weights: Array, step: int = 1) -> Array:
         """Return the mean over these rows, weighted, of the squared derivative of the latent mean in each input.
 
@@ -208,6 +212,9 @@ class LatentPredictor(Predictor):
             yield Piece(numbers[done : done + len(rows)], rows, self.points, self.coefficients)
             done += len(rows)
 
+    def pieces_at(self, X: Array) -> Iterator[Piece]:
+        yield Piece(np.arange(len(X)), X, self.points, self.coefficients)
+
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
@@ -248,6 +255,10 @@ class LocalPredictor(Predictor):
         """Yield the rows of the table, block by block."""
         for numbers, rows, *expansion in self.gaussian.prior.expansions(self.dual, self.weights):
             yield Piece(numbers[::step], rows[::step], *expansion)
+
+    def pieces_at(self, X: Array) -> Iterator[Piece]:
+        for piece in self.gaussian.prior.expansions_at(X, self.dual, self.weights):
+            yield Piece(*piece)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from marginwise.estimators._explanation import Explanation
+from marginwise.inspection.explaining import explain
 from marginwise.inspection.held_out import ClassScores, HeldOutReport, Mistake, held_out_report
 from marginwise.inspection.labels import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
 from marginwise.inspection.permutation import permutation_effects
@@ -10,11 +12,13 @@ from marginwise.inspection.thresholds import OperatingPoint, Proportion, operati
 __all__ = [
     "ClassScores",
     "DoubtfulRow",
+    "Explanation",
     "HeldOutReport",
     "Mistake",
     "OperatingPoint",
     "Proportion",
     "expected_label_issues",
+    "explain",
     "held_out_report",
     "label_issues",
     "operating_points",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,20 @@ from marginwise.shapley.expansion import Background
 BACKGROUND = 100
 
 
-def explanation(model: Any, X: Any, background: Any, interactions: bool) -> Explanation:
-    """Return what each column contributes to the latent function at each row, for a fitted TunedSVC."""
+def require_posterior(model: Any) -> None:
+    """Raise unless a model predicts by its posterior, which is what can be explained."""
     if model.predictor != "posterior":
         found = Finding(f"predicts by its {model.predictor}")
         raise InvalidInputError("model", found, 'one with predictor="posterior", whose latent function is explained')
+
+
+def explanation(model: Any, X: Any, background: Any, interactions: bool) -> Explanation:
+    """Return what each column contributes to the latent function at each row, for a fitted TunedSVC."""
+    require_posterior(model)
     with hold_interrupts(), threads_for(model.ensemble_.n_points):
         cells = model._cells(X)
         inputs, owners = encoded_rows(model, cells)
-        made = _contributions(model, inputs, _background(model, background), interactions)
+        made = _contributions(model, inputs, background_rows(model, background), interactions)
     names = feature_names(model)
     values, base = _of_rows(made.values, owners), _of_rows(made.base, owners)
     pairs = None if made.interactions is None else _of_rows(made.interactions, owners)
@@ -71,7 +77,17 @@ def feature_names(model: Any) -> list[str]:
     return [str(name) for name in getattr(model, "feature_names_in_", numbered)]
 
 
-def _background(model: Any, table: Any) -> Background:
+def column_place(names: Sequence[str], column: str | int) -> int:
+    """Return the place of a column that is given by its name or its place."""
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
+    if isinstance(column, int | np.integer) and -len(names) <= column < len(names):
+        return int(column) % len(names)
+    wanted = f"one of the columns {', '.join(names[:20])}, or a place from 0 to {len(names) - 1}"
+    raise InvalidInputError("column", column, wanted)
+
+
+def background_rows(model: Any, table: Any) -> Background:
     """Return background rows as inputs: those given, or training rows at even steps of their weights."""
     if table is None:
         X, weights = model.ensemble_.X, model.ensemble_.sample_weight

@@ -259,6 +259,25 @@ class Ensemble:
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
 
+    def latent_sum(self, X: Array, weights: Array) -> tuple[Array, Array]:
+        """Return mean and variance of Σ_i w_i f(x_i) for the latent functions f of :meth:`latent`, shape (K,)."""
+        moments = []
+        for member, one in zip(self.members, self.latent_functions, strict=True):
+            rows = member.inputs(X)
+            raw, variance = weights @ one.latent_mean(rows), one.variance_of_sum(rows, weights)
+            offset, _ = one.latent_in_log_odds(np.zeros_like(raw)[None], np.zeros(1))
+            mean, spread = one.latent_in_log_odds(raw[None], np.array([variance]))
+            moments.append((np.reshape(mean + (weights.sum() - 1.0) * offset, -1), np.reshape(spread, -1)))
+        means, variances = np.array([m for m, _ in moments]), np.array([v for _, v in moments])
+        mean = self.weights @ means
+        return mean, self.weights @ (variances + (means - mean) ** 2)
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the latent function is a sum of functions of single columns in every member."""
+        terms = [term for member in self.members for term in member.hyperparameters.kernel.terms]
+        return all(term.composition == "sum" for term in terms)
+
     def latent_expansions(self, X: Array) -> Iterator[tuple[Indices, Expansion]]:
         """Yield the functions that make up the latent mean of :meth:`latent`, and which rows each is for.
 

@@ -86,6 +86,10 @@ class Predictor(ABC):
         """Yield the rows that the predictor speaks for, or every so many of them, some at a time."""
 
     @abstractmethod
+    def variance_of_sum(self, X: Array, weights: Array) -> float:
+        """Return the variance of Σ_i w_i f(x_i), f a latent function."""
+
+    @abstractmethod
     def pieces_at(self, X: Array) -> Iterator[Piece]:
         """Yield new rows with what the latent means are there; those that share a function come together."""
 
@@ -215,6 +219,14 @@ class LatentPredictor(Predictor):
     def pieces_at(self, X: Array) -> Iterator[Piece]:
         yield Piece(np.arange(len(X)), X, self.points, self.coefficients)
 
+    def variance_of_sum(self, X: Array, weights: Array) -> float:
+        """Return wᵀKw - (wᵀk)W(wᵀk)ᵀ."""
+        k = weights @ self.kernel.cross(X, self.points)
+        image = k @ self.gain
+        explained = image @ (k if self.gain.shape[1] == len(self.points) else image)
+        prior = float(weights @ self.kernel.gram(X) @ weights)
+        return max(prior - float(explained), _LEAST_SHARE * prior)
+
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
@@ -255,6 +267,9 @@ class LocalPredictor(Predictor):
         """Yield the rows of the table, block by block."""
         for numbers, rows, *expansion in self.gaussian.prior.expansions(self.dual, self.weights):
             yield Piece(numbers[::step], rows[::step], *expansion)
+
+    def variance_of_sum(self, X: Array, weights: Array) -> float:
+        return max(self.gaussian.variance_of_sum(X, weights), 0.0)
 
     def pieces_at(self, X: Array) -> Iterator[Piece]:
         for piece in self.gaussian.prior.expansions_at(X, self.dual, self.weights):

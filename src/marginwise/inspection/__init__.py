@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from marginwise.estimators._effects import Effect
 from marginwise.estimators._explanation import Explanation
+from marginwise.inspection.effects import effect
 from marginwise.inspection.explaining import explain
 from marginwise.inspection.held_out import ClassScores, HeldOutReport, Mistake, held_out_report
 from marginwise.inspection.labels import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
@@ -12,11 +14,13 @@ from marginwise.inspection.thresholds import OperatingPoint, Proportion, operati
 __all__ = [
     "ClassScores",
     "DoubtfulRow",
+    "Effect",
     "Explanation",
     "HeldOutReport",
     "Mistake",
     "OperatingPoint",
     "Proportion",
+    "effect",
     "expected_label_issues",
     "explain",
     "held_out_report",

@@ -2,6 +2,7 @@
 
 from marginwise.display.plots.boundary import BoundaryDisplay
 from marginwise.display.plots.contributions import BeeswarmDisplay, DependenceDisplay, WaterfallDisplay
+from marginwise.display.plots.effect import EffectDisplay
 from marginwise.display.plots.line import LineDisplay
 from marginwise.display.plots.relevance import RelevanceDisplay
 from marginwise.display.plots.reliability import ReliabilityDisplay
@@ -12,6 +13,7 @@ __all__ = [
     "BeeswarmDisplay",
     "BoundaryDisplay",
     "DependenceDisplay",
+    "EffectDisplay",
     "LineDisplay",
     "RelevanceDisplay",
     "ReliabilityDisplay",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise.display.plots._axes import axes_for, label_text
 from marginwise.display.style import MUTED, require_matplotlib
-from marginwise.errors import InvalidInputError
+from marginwise.estimators._explaining import column_place
 from marginwise.inspection import Explanation, explain
 
 if TYPE_CHECKING:
@@ -203,8 +202,8 @@ class DependenceDisplay:
 
     def __init__(self, explanation: Explanation, column: str | int, color_by: str | int | None = None) -> None:
         self.explanation = explanation.one_function()
-        self.column = _place(self.explanation.feature_names, column)
-        self.partner = None if color_by is None else _place(self.explanation.feature_names, color_by)
+        self.column = column_place(self.explanation.feature_names, column)
+        self.partner = None if color_by is None else column_place(self.explanation.feature_names, color_by)
         if color_by is None and self.explanation.interactions is not None:
             strength = np.abs(self.explanation.interactions[:, self.column]).mean(axis=0)
             strength[self.column] = 0.0
@@ -233,7 +232,7 @@ class DependenceDisplay:
         """Draw a dot for each row."""
         ax = axes_for(ax)
         one, j = self.explanation, self.column
-        where, ticks = _on_axis(one.data[:, j])
+        where, ticks = on_axis(one.data[:, j])
         size = float(np.clip(5000.0 / max(1, len(one)), 5.0, 22.0))
         if self.partner is None:
             ax.scatter(where, one.values[:, j], size, color="C0", alpha=0.7, linewidth=0)
@@ -279,16 +278,6 @@ def is_missing(cell: Any) -> bool:
     return cell is None or bool(np.ndim(cell) == 0 and cell != cell)
 
 
-def _place(names: Sequence[str], column: str | int) -> int:
-    if isinstance(column, str):
-        if column not in names:
-            raise InvalidInputError("column", column, f"one of the columns {', '.join(names)}")
-        return list(names).index(column)
-    if not -len(names) <= column < len(names):
-        raise InvalidInputError("column", column, f"a place from 0 to {len(names) - 1}")
-    return column % len(names)
-
-
 def _as_numbers(cells: Any) -> Array | None:
     """Return cells as numbers, NaN where they are missing; None if they are words."""
     try:
@@ -332,7 +321,7 @@ def _level_legend(ax: Axes, name: str, cells: Any) -> None:
     ax.legend(handles, names, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, handletextpad=0.1)
 
 
-def _on_axis(cells: Any) -> tuple[Array, list[str]]:
+def on_axis(cells: Any) -> tuple[Array, list[str]]:
     """Return where cells stand on an axis, and the words at 0, 1, … if they are no numbers."""
     numbers = _as_numbers(cells)
     if numbers is not None:

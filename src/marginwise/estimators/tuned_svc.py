@@ -36,6 +36,7 @@ from marginwise.estimators._parameters import (
     chosen_rank,
     chosen_subset,
 )
+from marginwise.estimators._sets import Conformity, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.fitting.candidates import candidates
@@ -337,6 +338,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         logs = self._held_out_log_proba()
         known = np.isfinite(logs[:, 0])
         self._judge(logs[known], codes[known], weights[known])
+        own = np.exp(log_softmax(logs[known], axis=1)[np.arange(known.sum()), codes[known]])
+        self._conformity = Conformity.of(own, weights[known])
 
     def _judge(self, log_proba: Array, codes: Indices, weights: Array) -> None:
         """Set what is expected on new rows, from rows that were left out; NaN where there are none."""
@@ -411,6 +414,20 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             if len(left):
                 codes[left] = self._log_proba(cells[left]).argmax(axis=1)
         return self.classes_[codes]
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> Mask:
+        """Return for each row a set of labels that contains the true one with about the given probability.
+
+        Shape (n, n_classes), True for the labels in the set: ``classes_[sets[i]]`` is the set of row i. It has the most
+        probable class and all others that are at least as probable as all but ``1 - coverage`` of the training labels
+        were to models without their rows. No set is empty; where errors are rarer than ``1 - coverage`` nearly all
+        have one label, and cover more.
+
+        Coverage is an average over rows like those of the training table, weighted as in ``fit``, not for each row or
+        each class. Scores are from the folds of the fit and no rows are set aside, so that no theorem guarantees it:
+        docs/inspection.md has what was measured.
+        """
+        return label_sets(self.predict_proba(X), getattr(self, "_conformity", None), coverage)
 
     def decision_function(self, X: Any) -> Array:
         """Return a number that is positive for the second of two classes, or one for each of more classes.

@@ -7,7 +7,7 @@ import pytest
 
 from marginwise import TunedSVC
 from marginwise.errors import InvalidInputError
-from marginwise.estimators._sets import Conformity, label_sets
+from marginwise.estimators._sets import Conformity, _factor, conformities, label_sets
 
 
 @pytest.mark.parametrize("n", [5, 19, 20, 100, 7000])
@@ -48,16 +48,16 @@ def test_exchangeable_scores_are_covered_as_promised(rng: np.random.Generator) -
 def test_sets_are_never_empty_and_grow_with_coverage() -> None:
     conformity = Conformity.of(np.linspace(0.4, 1.0, 99), np.ones(99))
     proba = np.array([[0.5, 0.3, 0.2], [0.34, 0.33, 0.33], [0.05, 0.05, 0.9]])
-    assert label_sets(proba, conformity, 0.5).tolist() == [
+    assert label_sets(proba, [conformity], 0.5).tolist() == [
         [True, False, False],
         [True, False, False],
         [False, False, True],
     ]
-    assert label_sets(proba, conformity, 0.995).all()
+    assert label_sets(proba, [conformity], 0.995).all()
     with pytest.raises(InvalidInputError, match="between 0 and 1"):
-        label_sets(proba, conformity, 1.0)
+        label_sets(proba, [conformity], 1.0)
     with pytest.raises(InvalidInputError, match="no held-out"):
-        label_sets(proba, None, 0.9)
+        label_sets(proba, [], 0.9)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -72,3 +72,15 @@ def test_coverage_on_new_rows(n_classes: int) -> None:
     covered = sets[np.arange(2000), y[200:]].mean()
     assert 0.85 < covered < 0.95
     assert sets.sum(axis=1).mean() < 0.9 * n_classes
+
+
+def test_folds_are_made_as_sure_as_the_model_itself(rng: np.random.Generator) -> None:
+    logs = rng.normal(size=(50, 3))
+    weights = np.ones(50)
+    assert _factor(logs, 2.0 * logs, weights) == pytest.approx(2.0, abs=0.01)
+    assert _factor(logs, 0.5 * logs, weights) == 1.0  # never less sure
+    assert _factor(logs, 100.0 * logs, weights) == 4.0
+    codes = rng.integers(0, 3, 50)
+    first, second = conformities(logs, 2.0 * logs, codes, weights)
+    assert first.threshold(0.8) == pytest.approx(second.threshold(0.8), abs=0.01)
+    assert conformities(logs[:0], None, codes[:0], weights[:0]) == ()

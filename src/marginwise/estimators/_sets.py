@@ -2,20 +2,31 @@
 
 Conformal prediction with the probability of a label as its score (the least ambiguous sets: Sadinle, Lei & Wasserman
 2019): a label is in the set if it is at least as probable as all but a share of the training labels were to models
-without their rows. The scores of the training rows come from folds or leave-one-out distributions, those of new rows
-from the model of all rows. That is the naive form of cross-conformal prediction (Vovk 2015; the jackknife of Barber et
-al. 2021): no theorem promises its coverage, as split conformal prediction has one, but no rows are set aside.
+without their rows. Those models are not the one that predicts, so there is no theorem as for rows that were set aside:
+this is the naive form of cross-conformal prediction (Vovk 2015; the jackknife of Barber et al. 2021). Two kinds of them
+are at hand, and sets heed the more careful one:
+
+- folds. They saw fewer rows, and are less sure than the model of all rows: their log-probabilities are multiplied by a
+  factor (at least 1) that gives them the mean entropy of the next kind.
+- leave-one-out distributions of the model itself. They are as sure as it is of new rows, but their hyperparameters
+  were found with all rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_softmax
 
-from marginwise._arrays import Array, Mask
+from marginwise._arrays import Array, Indices, Mask
 from marginwise._summary import summary
 from marginwise.errors import Finding, InvalidInputError
+
+#: Largest factor of log-probabilities of folds.
+_LARGEST_FACTOR = 4.0
 
 #: Most numbers that are kept, at even steps of the weights.
 _MOST = 5000
@@ -59,13 +70,40 @@ class Conformity:
         return float(self.own[before - 1]) if before > 0 else 0.0
 
 
-def label_sets(proba: Array, conformity: Conformity | None, coverage: float) -> Mask:
+def conformities(folds: Array, left_out: Array | None, codes: Indices, weights: Array) -> tuple[Conformity, ...]:
+    """Return what sets are calibrated by, from log-probabilities of the training rows by folds and without each row."""
+    if not len(codes):
+        return ()
+    rows = np.arange(len(codes))
+    if left_out is None:
+        kinds = [log_softmax(folds, axis=1)]
+    else:
+        kinds = [log_softmax(_factor(folds, left_out, weights) * folds, axis=1), log_softmax(left_out, axis=1)]
+    return tuple(Conformity.of(np.exp(logs[rows, codes]), weights) for logs in kinds)
+
+
+def _factor(folds: Array, left_out: Array, weights: Array) -> float:
+    """Return the factor of log-probabilities that gives folds the mean entropy that leave-one-out has, at least 1."""
+
+    def entropy(logs: Array) -> float:
+        logs = log_softmax(logs, axis=1)
+        return float(weights @ -np.einsum("ij,ij->i", np.exp(logs), np.maximum(logs, -1e3)))
+
+    goal = entropy(left_out)
+    if entropy(folds) <= goal:
+        return 1.0
+    if entropy(_LARGEST_FACTOR * folds) >= goal:
+        return _LARGEST_FACTOR
+    return float(brentq(lambda factor: entropy(factor * folds) - goal, 1.0, _LARGEST_FACTOR, xtol=1e-3))
+
+
+def label_sets(proba: Array, conformity: Sequence[Conformity], coverage: float) -> Mask:
     """Return which labels are in the set of each row: all that are probable enough, and always the most probable."""
     if not 0.0 < coverage < 1.0:
         raise InvalidInputError("coverage", coverage, "a number between 0 and 1")
-    if conformity is None or not len(conformity.own):
+    if not conformity:
         found = Finding("has no held-out probabilities, by which sets are calibrated")
         raise InvalidInputError("model", found, 'one fitted with ard="auto" or ard=0')
-    sets = proba >= conformity.threshold(coverage)
+    sets = proba >= min(one.threshold(coverage) for one in conformity)
     sets[np.arange(len(proba)), proba.argmax(axis=1)] = True
     return np.asarray(sets)

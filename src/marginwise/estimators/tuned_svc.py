@@ -20,7 +20,7 @@ from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise._runtime.threads import threads_for
 from marginwise.covariance import as_blocks
-from marginwise.errors import ConvergenceWarning, TableWarning
+from marginwise.errors import ConvergenceWarning, InvalidInputError, TableWarning
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
@@ -36,12 +36,14 @@ from marginwise.estimators._parameters import (
     chosen_rank,
     chosen_subset,
 )
-from marginwise.estimators._sets import Conformity, label_sets
+from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.fitting.candidates import candidates
+from marginwise.fitting.doubt import Doubt
 from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.fit import FitConfig, TrainingData, ensemble_at, fit_ensemble
+from marginwise.fitting.novelty import Novelty
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
@@ -338,8 +340,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         logs = self._held_out_log_proba()
         known = np.isfinite(logs[:, 0])
         self._judge(logs[known], codes[known], weights[known])
-        own = np.exp(log_softmax(logs[known], axis=1)[np.arange(known.sum()), codes[known]])
-        self._conformity = Conformity.of(own, weights[known])
+        # What posteriors say of rows without them is not what an SVM would.
+        left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
+        self._conformity = conformities(logs[known], left_out, codes[known], weights[known])
 
     def _judge(self, log_proba: Array, codes: Indices, weights: Array) -> None:
         """Set what is expected on new rows, from rows that were left out; NaN where there are none."""
@@ -424,10 +427,10 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         have one label, and cover more.
 
         Coverage is an average over rows like those of the training table, weighted as in ``fit``, not for each row or
-        each class. Scores are from the folds of the fit and no rows are set aside, so that no theorem guarantees it:
-        docs/inspection.md has what was measured.
+        each class. It is calibrated by the folds of the fit, no rows are set aside, and so no theorem guarantees it:
+        the guide on inspection has what was measured.
         """
-        return label_sets(self.predict_proba(X), getattr(self, "_conformity", None), coverage)
+        return label_sets(self.predict_proba(X), getattr(self, "_conformity", ()), coverage)
 
     def decision_function(self, X: Any) -> Array:
         """Return a number that is positive for the second of two classes, or one for each of more classes.
@@ -465,6 +468,34 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """
         check_is_fitted(self)
         return explanation(self, X, background, interactions)
+
+    def doubt(self, X: Any) -> Doubt:
+        """Return how much of the doubt about each row's label is noise of the labels, and how much is ignorance.
+
+        Entropies in bits, shape (n,) each: ``total`` is the sum of ``noise``, which no rows could remove, and
+        ``ignorance``, which more rows like this one would. They are those of the latent functions' posterior, before
+        recalibration of many rows and class weights.
+        """
+
+        def parts(model: Ensemble, rows: Array) -> Array:
+            return np.column_stack(model.doubt(rows))
+
+        return Doubt(*self._each(X, partial(self._rows, parts, averaged)).T)
+
+    def novelty(self, X: Any, share: float = 0.01) -> Novelty:
+        """Return how far each row is from what the model has seen: the share of prior variance that is left there.
+
+        From 0, among many training rows, to 1, where there are none, in the columns that matter to the model. The
+        threshold is what ``share`` of the training rows are above, each seen by the others alone.
+        """
+        if not 0.0 < share < 1.0:
+            raise InvalidInputError("share", share, "a number between 0 and 1")
+
+        def left(model: Ensemble, rows: Array) -> Array:
+            return model.surroundings.share(model.main.inputs(rows))
+
+        values = self._each(X, partial(self._rows, left, averaged))
+        return Novelty(values[:, 0], self.ensemble_.surroundings.threshold(share))
 
     def _each(self, X: Any, function: Callable[[Array], Array]) -> Array:
         """Return the values of a function of cells for the rows of a table, wherever they are."""

@@ -16,7 +16,9 @@ from marginwise.covariance import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.doubt import Doubt, doubt
 from marginwise.fitting.labels import LabelModel, SlackLabels
+from marginwise.fitting.novelty import Surroundings, surroundings
 from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote, combined
 from marginwise.inference.prediction import LatentPredictor, Piece, Predictor
@@ -33,6 +35,9 @@ _TIE = 1e-9
 
 #: Slopes of latent functions that relevances are the mean of, rows times functions; of more, rows at even steps.
 _MOST_SLOPES = 4000
+
+#: Training rows that say where a model has been.
+_MOST_SURROUNDINGS = 1500
 
 #: C of an SVM in units of that of least squares, by slack.
 _SVM_C = {"linear": 4.0, "quadratic": 1.0}
@@ -172,11 +177,20 @@ class Ensemble:
         """The latent functions of each member, given the data."""
         return tuple(map(self._restored, self.members))
 
-    def with_latent_functions(self, trained: Sequence[Predictor]) -> Ensemble:
-        """Return the same with the members' latent functions at hand, which need not be made again."""
+    def with_latent_functions(self, trained: Sequence[Predictor], log_left_out: Array) -> Ensemble:
+        """Return the same with the members' latent functions at hand, which need not be made again.
+
+        ``log_left_out`` are log-probabilities of each row without one of its examples.
+        """
         same = replace(self)
         same.__dict__["latent_functions"] = tuple(trained)  # where the cached property keeps them
+        same.__dict__["log_left_out"] = log_left_out
         return same
+
+    @cached_property
+    def log_left_out(self) -> Array:
+        """Log-probabilities of each row without one of its examples; known until the model is stored."""
+        raise AttributeError("log_left_out is not kept in stored models")
 
     @cached_property
     def predictors(self) -> tuple[Predictor, ...]:
@@ -258,6 +272,19 @@ class Ensemble:
         means, variances = np.array([m for m, _ in moments]), np.array([v for _, v in moments])
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
+
+    def doubt(self, X: Array) -> Doubt:
+        """Return what kind of doubt there is about the labels of rows, without recalibration."""
+        moments = [(one, *moments) for one, moments in self._moments(X)]
+        return doubt(moments, self.weights)
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """Where the training rows are, under the main member's kernel; of many, some at even steps of their order."""
+        step = -(-len(self.X) // _MOST_SURROUNDINGS)
+        kernel = self.main.hyperparameters.kernel
+        with threads_for(min(len(self.X), _MOST_SURROUNDINGS)):
+            return surroundings(kernel, self.main.inputs(self.X[::step]), self.sample_weight[::step])
 
     def latent_sum(self, X: Array, weights: Array) -> tuple[Array, Array]:
         """Return mean and variance of Σ_i w_i f(x_i) for the latent functions f of :meth:`latent`, shape (K,)."""

@@ -76,6 +76,10 @@ class Predictor(ABC):
         For two classes those of the second, for more those of all.
         """
 
+    def blurring(self, variance: Array) -> Array:
+        """Return the variance of latent values whose average over labels is what :meth:`log_proba_of` says."""
+        return variance
+
     @property
     @abstractmethod
     def n_functions(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from marginwise.estimators._effects import Effect
 from marginwise.estimators._explanation import Explanation
+from marginwise.fitting.doubt import Doubt
+from marginwise.fitting.novelty import Novelty
 from marginwise.inspection.effects import effect
 from marginwise.inspection.explaining import explain
 from marginwise.inspection.held_out import ClassScores, HeldOutReport, Mistake, held_out_report
@@ -13,11 +15,13 @@ from marginwise.inspection.thresholds import OperatingPoint, Proportion, operati
 
 __all__ = [
     "ClassScores",
+    "Doubt",
     "DoubtfulRow",
     "Effect",
     "Explanation",
     "HeldOutReport",
     "Mistake",
+    "Novelty",
     "OperatingPoint",
     "Proportion",
     "effect",

@@ -390,20 +390,25 @@ class Ensemble:
         return points, np.ones(len(points))
 
     def _relevance(self, member: Member, predictor: Predictor) -> Array:
-        points, weights = self._points(member)
-        centre = weights @ points / weights.sum()
-        variance = weights @ (points - centre) ** 2 / weights.sum()
-        step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
-        parts = predictor.squared_slopes(weights, step) * variance
-        if member.selection is not None:
-            own, parts = parts, np.zeros(self.X.shape[1])
-            parts[member.selection.inputs] = own
+        parts = strengths(predictor, *self._points(member), member.selection, self.X.shape[1])
         total = parts.sum()
         return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
 
     def with_machines(self, machines: PairMachines) -> Ensemble:
         """Return the same with an SVM that was trained with it."""
         return replace(self, machines=machines)
+
+
+def strengths(predictor: Predictor, points: Array, weights: Array, selection: Selection | None, n_inputs: int) -> Array:
+    """Return how much a latent function varies with each input: its mean squared slope times the input's variance."""
+    centre = weights @ points / weights.sum()
+    variance = weights @ (points - centre) ** 2 / weights.sum()
+    step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
+    parts = predictor.squared_slopes(weights, step) * variance
+    if selection is not None:
+        own, parts = parts, np.zeros(n_inputs)
+        parts[selection.inputs] = own
+    return parts
 
 
 def svm_model(labels: LabelModel, tuned: Model, model: Model, slack: Slack) -> Model:

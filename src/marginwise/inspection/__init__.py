@@ -11,6 +11,7 @@ from marginwise.inspection.explaining import explain
 from marginwise.inspection.held_out import ClassScores, HeldOutReport, Mistake, held_out_report
 from marginwise.inspection.labels import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
 from marginwise.inspection.permutation import permutation_effects
+from marginwise.inspection.relevances import RelevanceIntervals, relevance_intervals
 from marginwise.inspection.thresholds import OperatingPoint, Proportion, operating_points
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Novelty",
     "OperatingPoint",
     "Proportion",
+    "RelevanceIntervals",
     "effect",
     "expected_label_issues",
     "explain",
@@ -31,5 +33,6 @@ __all__ = [
     "label_issues",
     "operating_points",
     "permutation_effects",
+    "relevance_intervals",
     "uncertain_rows",
 ]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.display.plots._axes import axes_for, label_text
-from marginwise.display.style import MUTED, require_matplotlib
+from marginwise.display.plots._axes import axes_for, label_text, text_colour
+from marginwise.display.style import MUTED
 from marginwise.estimators._explaining import column_place
 from marginwise.inspection import Explanation, explain
 
@@ -303,12 +303,7 @@ def _scatter_by_level(ax: Axes, x: Array, y: Array, cells: Any, size: float) -> 
         mine = levels == number
         ax.scatter(x[mine], y[mine], size, color=colour, alpha=0.75, linewidth=0, zorder=3)
     mine = levels < 0
-    ax.scatter(x[mine], y[mine], size, facecolor="none", edgecolor=_ink(), linewidth=0.5, zorder=3)
-
-
-def _ink() -> str:
-    """Return the colour of text, which is seen on paper and on dark."""
-    return str(require_matplotlib("matplotlib").rcParams["text.color"])
+    ax.scatter(x[mine], y[mine], size, facecolor="none", edgecolor=text_colour(), linewidth=0.5, zorder=3)
 
 
 def _level_legend(ax: Axes, name: str, cells: Any) -> None:
@@ -316,7 +311,7 @@ def _level_legend(ax: Axes, name: str, cells: Any) -> None:
     handles: list[Any] = [ax.scatter([], [], 18, color=c, alpha=0.75, linewidth=0) for _, c in _LEVELS]
     names = [f"{name}: low", "middle", "high"]
     if any((_levels(column) < 0).any() for column in cells.T):
-        handles.append(ax.scatter([], [], 18, facecolor="none", edgecolor=_ink(), linewidth=0.5))
+        handles.append(ax.scatter([], [], 18, facecolor="none", edgecolor=text_colour(), linewidth=0.5))
         names.append("word or missing")
     ax.legend(handles, names, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, handletextpad=0.1)
 

@@ -16,6 +16,7 @@ ORDER = (
     "probabilities_and_costs",
     "relevances",
     "explaining_a_row",
+    "sets_and_strangers",
     "categories_and_gaps",
     "many_classes",
     "weights_and_imbalance",

@@ -68,5 +68,5 @@ figure.suptitle("Contributions to one prediction, to all, and the effect of one 
 plt.show()
 
 # %%
-# A contribution says what the model makes of a cell. It does not say what would happen if somebody lowered the patient's
-# pressure: for that one needs to know causes, and no table of observations has them by itself.
+# A contribution says what the model makes of a cell. It does not say what would happen if somebody lowered the
+# patient's pressure: for that one needs to know causes, and no table of observations has them by itself.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.shapley.test_products import enumerated
 
+from coalitions import enumerated
 from marginwise import MarginSVC, TunedSVC
 from marginwise.errors import InvalidInputError
 from marginwise.inspection import explain

@@ -143,7 +143,7 @@ def losses(X, y, X_test, y_test, complete):
 def _expected_loss(inputs, signs, inputs_test, y_test, kernel):
     from marginwise import Prior
     from marginwise.criteria import as_criterion
-    from marginwise.inference.api import site_posterior
+    from marginwise.inference.sites import site_posterior
     from marginwise.model import Model
     from marginwise.problem import as_problem
     from marginwise.search import Limits

@@ -22,13 +22,13 @@ from marginwise import Prior
 from marginwise.covariance import Partition, choose_inducing
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
-from marginwise.inference.api import site_posterior
+from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.model import Model
 from marginwise.multiclass.posterior import least_squares
 from marginwise.problem import MulticlassProblem, Problem
-from marginwise.search.driver import Limits
+from marginwise.search import Limits
 from marginwise.tuning import SearchSettings, tune_problem
 
 TUNED_ON, TESTED, SPREAD = 1500, 4000, 1.0
@@ -72,7 +72,7 @@ def predicted(problem, model, method, X_test):
     begin = time.process_time()
     if method == "ep":
         posterior = site_posterior(
-            problem, model, as_slack("linear"), tolerance=EP_TOLERANCE, with_gradient=False, typical=True
+            problem, model, as_slack("linear"), tolerance=EP_TOLERANCE, with_gradient=False, norm="rms"
         )
         seconds = time.process_time() - begin
         logs = posterior.log_label_probability(X_test)

@@ -34,8 +34,8 @@ from joblib import Parallel, delayed
 from marginwise.criteria import criterion_class, criterion_names
 from marginwise.datasets import Benchmark, benchmark_names, load_benchmark
 from marginwise.hyperparameters import random_start
-from marginwise.search import GradientAscent, Run, Search
-from marginwise.tuning import Tuning, tune
+from marginwise.search import GradientAscent, Search, Tuning
+from marginwise.tuning import tune
 
 #: Criteria with their slacks of the comparison with random walks.
 CRITERIA = (
@@ -64,7 +64,7 @@ def search(data: Benchmark, criterion: str, slack: str, method: str | Search, pl
     )  # type: ignore[arg-type]
 
 
-def needed(runs: Sequence[Run], goal: float) -> int | None:
+def needed(runs: Sequence[Tuning], goal: float) -> int | None:
     """Return after how many evaluations, counted through all runs in order, a score reached ``goal``."""
     before = 0
     for run in runs:
@@ -223,7 +223,7 @@ def report(name: str, rows: list[Row], results: Path) -> None:
 
 
 def main() -> None:
-    """Run the parts that were asked for."""
+    """Tuning the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--parts", nargs="+", choices=("walks", "ascent", "killed"), default=["walks", "ascent", "killed"]

@@ -20,10 +20,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
+from marginwise.covariance import DenseCovariance  # noqa: E402
 from marginwise.datasets import benchmark_names, load_benchmark  # noqa: E402
 from marginwise.hyperparameters import Hyperparameters  # noqa: E402
 from marginwise.likelihoods import LINEAR  # noqa: E402
-from marginwise.svm import solve_dense, solve_gram  # noqa: E402
+from marginwise.svm import solve_gram, solve_svm  # noqa: E402
 
 PENALTIES = (1.0, 100.0, 10000.0)
 
@@ -73,7 +74,9 @@ def compare(quick: bool) -> None:
         for C in PENALTIES:
             ours, solution = best_time(lambda K=K, y=y, C=C: solve_gram(K, y, C), repetitions)
             penalties = np.full(n, C)
-            inside, _ = best_time(lambda K=K, y=y, p=penalties: solve_dense(K, y, p, LINEAR), repetitions)
+            inside, _ = best_time(
+                lambda K=K, y=y, p=penalties: solve_svm(DenseCovariance.of_matrix(K), y, p, LINEAR), repetitions
+            )
             row = f"{name:<14}{C:>7g}{1e3 * ours:>9.2f}{solution.duality_gap / solution.objective:>9.0e}"
             row += f"{1e3 * inside:>9.2f}"
             for tolerance in (1e-3, 1e-6):
@@ -97,7 +100,7 @@ def path(quick: bool) -> None:
         def run(warm, grams=grams, penalties=penalties, y=y):
             solution = None
             for K, p in zip(grams, penalties, strict=True):
-                solution = solve_dense(K, y, p, LINEAR, start=solution if warm else None)
+                solution = solve_svm(DenseCovariance.of_matrix(K), y, p, LINEAR, start=solution if warm else None)
 
         cold, _ = best_time(lambda: run(False), 3)
         warm, _ = best_time(lambda: run(True), 3)

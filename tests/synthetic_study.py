@@ -10,7 +10,7 @@ import numpy as np
 from marginwise.study import Effort, Store, TrialRow, open_store
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.methods import PAPER_TRIALS
-from marginwise.study.paper.methods.variants import as_in_paper
+from marginwise.study.paper.names import as_in_paper
 
 #: So small that criteria between optima are quick to evaluate.
 EFFORT = Effort(train_rows=20, test_rows=40)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import marginwise
@@ -51,7 +52,11 @@ LAYERS = [
 ]
 
 #: Search and criteria meet only in the contract; nothing below the estimators knows scikit-learn.
-ONLY = {("search", "criteria"): {"marginwise.criteria.contract"}, ("inference", "svm"): {"marginwise.svm"}}
+ONLY = {("search", "criteria"): {"marginwise.criteria.base"}, ("inference", "svm"): {"marginwise.svm.api"}}
+
+#: Modules in the longest chain of imports.
+LONGEST_CHAIN = 24
+
 SKLEARN_LAYERS = set(LAYERS[LAYERS.index("estimators") :])
 
 
@@ -100,6 +105,24 @@ def test_layers_meet_only_where_they_should():
                 if allowed is not None and module not in allowed:
                     wrong.append(f"{path.relative_to(PACKAGE)} imports {module}")
     assert not wrong
+
+
+def test_chains_of_imports_are_short():
+    """What a module needs can be read by following few others; imports for types alone do not count."""
+    known = {".".join(("marginwise", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path, _ in _modules()}
+    known = {name.removesuffix(".__init__"): path for name, path in known.items()}
+    needs = {}
+    for name, path in known.items():
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        named = [(node.module, alias.name) for node in body if isinstance(node, ast.ImportFrom) for alias in node.names]
+        found = {f"{module}.{part}" if f"{module}.{part}" in known else module for module, part in named}
+        needs[name] = (found & known.keys()) - {name}
+
+    @functools.cache
+    def length(name):
+        return 1 + max(map(length, needs[name]), default=0)
+
+    assert max(map(length, known)) <= LONGEST_CHAIN
 
 
 def test_only_estimators_and_above_know_scikit_learn():

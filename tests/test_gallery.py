@@ -112,6 +112,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, full: bool):
     if not full:
         monkeypatch.setenv("ROWS", "4000")
     mpl.use("Agg")
+    plt.close("all")  # figures of other tests in this process
 
     def run(name: str) -> tuple[dict[str, Any], list[Any]]:
         with mpl.rc_context(), warnings.catch_warnings():

@@ -128,8 +128,8 @@ def test_from_too_few_values(values: object) -> None:
 
 
 def test_scales_for_isotropic_and_ard() -> None:
-    np.testing.assert_array_equal(Hyperparameters(length_scales=2).scales_for(3), [2, 2, 2])
-    np.testing.assert_array_equal(Hyperparameters(length_scales=[1, 2, 3]).scales_for(3), [1, 2, 3])
+    np.testing.assert_array_equal(Hyperparameters(length_scales=2).as_ard(3).length_scales, [2, 2, 2])
+    np.testing.assert_array_equal(Hyperparameters(length_scales=[1, 2, 3]).as_ard(3).length_scales, [1, 2, 3])
     ard = Hyperparameters(2, 3, 4, 5).as_ard(2)
     assert ard == Hyperparameters(2, 3, 4, [5, 5])
     assert not ard.is_isotropic
@@ -137,7 +137,7 @@ def test_scales_for_isotropic_and_ard() -> None:
 
 def test_the_wrong_number_of_length_scales() -> None:
     with pytest.raises(InvalidInputError, match="length_scales has 2 values; expected 1 or 3 values, because X has 3"):
-        Hyperparameters(length_scales=[1, 2]).scales_for(3)
+        Hyperparameters(length_scales=[1, 2]).as_ard(3)
 
 
 def test_paper_start() -> None:

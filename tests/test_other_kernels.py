@@ -10,13 +10,13 @@ import pytest
 from differences import gradient_error
 from known_laws import few, quadrature, quadrature_gradient
 from marginwise import MarginSVC, evaluate, posterior, scan_line, solve, solve_gram, tune
-from marginwise.covariance import LowRankCovariance
 from marginwise.criteria import as_criterion, criterion_class, criterion_names
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.radius import RadiusMargin, smallest_ball
 from marginwise.criteria.training import train
 from marginwise.errors import InvalidInputError
+from marginwise.inference.ep import run
 from marginwise.inference.sampling.collect import Precision
 from marginwise.kernels import RBF, Blend, Constant, Kernel, Laplacian, Linear
 from marginwise.likelihoods import SLACKS, as_slack
@@ -152,7 +152,7 @@ def test_ball_of_weighted_points_is_that_of_their_copies(kernel: Kernel, slack: 
 @every_slack
 @every_kernel
 def test_low_rank_gradients(criterion: type, slack: str, kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LowRankCovariance, "accuracy", 0.0)
+    monkeypatch.setattr(run, "APPROXIMATE", run.APPROXIMATE._replace(accuracy=0.0))
     problem = Problem(PROBLEM.X, PROBLEM.y, PROBLEM.weights, PROBLEM.X[:8] + 0.03)
     assert gradient_error(criterion(slack, tolerance=1e-12), problem, Model(0.7, kernel)) < 1e-6
 

@@ -114,6 +114,3 @@ def test_a_status_has_a_code_that_says_how_a_method_ended() -> None:
     assert Status(False, "no").code is Code.FAILED
     budget = Status(False, "used up", Code.BUDGET)
     assert pickle.loads(pickle.dumps(budget)) == budget
-    old = object.__new__(Status)
-    old.__setstate__({"ok": False, "message": "from before there were codes"})
-    assert old.code is Code.FAILED

@@ -32,7 +32,7 @@ def member(tuning: Any) -> Member:
     [
         (WDBC, ["Benchmark(name='wdbc'", "X_train=<300×30 float64>", "… 30 in all"]),
         (TUNING, ["C=", "length_scales=(", "value=0.", "<Trace of 3 evaluations>", "budget of 3 evaluations"]),
-        (TUNING.restarts[0], ["Run(", "value=0.", "start=Hyperparameters(C=1,"]),
+        (TUNING.restarts[0], ["Tuning(", "value=0.", "start=Hyperparameters(C=1,"]),
         (TUNING.trace[0], ["Record(index=0", "score=-0.", "accepted=True"]),
         (MODEL, ["Ensemble(X=<60×30 float64>", "n_classes=2", "Member(weight=", "labels='", "C="]),
         (member(TUNING), ["Member(weight=0.5", "spread=0.3", "labels='least-squares'"]),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.problem import Problem
 from marginwise.search import Objective, Search, Space
-from marginwise.search.contract import lacks
+from marginwise.search.base import lacks
 from marginwise.status import Status
 
 

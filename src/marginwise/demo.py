@@ -1,4 +1,4 @@
-"""The main job in a minute: TunedSVC beside a grid-searched SVC, where tuning pays and where it hardly can."""
+"""The main job in a minute: TunedSVC and a grid-searched SVC, where tuning pays and where it hardly can."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOLDER = Path("marginwise-demo")
 _NOISE = 0.05
 
 
-class Table(NamedTuple):
+class DemoTable(NamedTuple):
     """A table to learn from, and rows to judge by."""
 
     X_train: Array
@@ -36,14 +36,14 @@ class Table(NamedTuple):
     feature_names: tuple[str, ...]
 
 
-def survey(seed: int = 0) -> Table:
+def survey(seed: int = 0) -> DemoTable:
     """Return answers to 53 questions, yes or no, of which three decide: if q1 then q2, else q3; 5 % wrong."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, size=(2200, 53)).astype(float)
     y = np.where(X[:, 0] > 0, X[:, 1], X[:, 2])
     y = np.where(rng.random(len(y)) < _NOISE, 1 - y, y)
     names = tuple(f"q{number}" for number in range(1, X.shape[1] + 1))
-    return Table(X[:200], y[:200], X[200:], y[200:], names)
+    return DemoTable(X[:200], y[:200], X[200:], y[200:], names)
 
 
 def main() -> None:

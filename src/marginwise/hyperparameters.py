@@ -9,8 +9,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import RBF, Constant, Kernel
-from marginwise.kernels.base import per_input
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.constant import Constant
+from marginwise.kernels.rbf import RBF
 from marginwise.model import Model, Values
 
 
@@ -105,10 +106,6 @@ class Hyperparameters(Model):
         C, k0, koff, *length_scales = values
         return cls(C, k0, koff, length_scales)
 
-    def scales_for(self, n_inputs: int) -> Array:
-        """Return one length scale for each of ``n_inputs`` inputs."""
-        return per_input("length_scales", self.length_scales, n_inputs)
-
 
 def as_model(hyperparameters: Model | Values, kernel: Kernel | None = None) -> Model:
     """Return the model that a user means.
@@ -118,7 +115,7 @@ def as_model(hyperparameters: Model | Values, kernel: Kernel | None = None) -> M
     """
     if isinstance(hyperparameters, Model):
         if kernel is not None:
-            raise InvalidInputError("kernel", kernel, "None beside a model, which has a kernel, or C and a kernel")
+            raise InvalidInputError("kernel", kernel, "None with a model, which has a kernel, or C and a kernel")
         return hyperparameters
     if kernel is None:
         return Hyperparameters.from_values(hyperparameters)  # type: ignore[arg-type]

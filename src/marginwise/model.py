@@ -10,8 +10,7 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise.errors import InvalidInputError
-from marginwise.kernels import Kernel
-from marginwise.kernels.base import positive
+from marginwise.kernels.base import Kernel, positive
 
 #: (lowest, highest) slack penalty that a search may reach.
 C_BOUNDS = (1e-3, 1e3)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise.row_hash import joint_ids
 
 #: Of the examples at inputs that repeat, at least this share must be where labels differ, or repetitions are copies.
 _BELIEVED = 0.25
@@ -21,7 +22,7 @@ _BELIEVED = 0.25
 #: columns independent: with a few columns of a few values each.
 _BY_CHANCE = 4.0
 
-#: Examples that are dealt one by one, of all rows together and of one; of more, an equal number goes into each fold.
+#: Examples that are assigned one by one, of all rows together and of one; of more, an equal number goes into each fold.
 _ONE_BY_ONE, _MOST_OF_A_ROW = 200_000, 1000
 
 
@@ -57,7 +58,7 @@ def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Call
     counts, without their greatest common divisor; otherwise the rows with the same input and label are one example
     together.
     """
-    rows = np.unique(inputs * (labels.max() + 1) + labels, return_inverse=True)[1].reshape(-1)
+    rows = joint_ids(inputs, labels)
     in_row = np.bincount(rows, counts)
     counts = counts / np.gcd.reduce(in_row.astype(np.int64))
     at_input = np.bincount(inputs, counts)
@@ -78,12 +79,12 @@ def assign_folds(labels: Indices, examples: Array, n_folds: int, rng: np.random.
     numbers = np.maximum(1, np.round(examples)).astype(np.int64)
     most = max(1, min(_MOST_OF_A_ROW, _ONE_BY_ONE // len(numbers)))
     even = np.maximum(numbers - most, 0) // n_folds
-    dealt = np.repeat(even[:, None].astype(float), n_folds, axis=1)
+    counts = np.repeat(even[:, None].astype(float), n_folds, axis=1)
     loose = numbers - n_folds * even
     first = 0
     for label in range(labels.max() + 1):
         rows = np.flatnonzero(labels == label)
         rows = rng.permutation(np.repeat(rows, loose[rows]))
-        np.add.at(dealt, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
+        np.add.at(counts, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
         first += len(rows)
-    return dealt
+    return counts

@@ -17,7 +17,7 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
-from marginwise.kernels import Hyperparameter, Normal
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.constant import KOFF_LAW
 from marginwise.kernels.rbf import K0_LAW
 from marginwise.model import Model

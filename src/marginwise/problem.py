@@ -12,11 +12,15 @@ import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import DenseCovariance, LocalCovariance, LowRankCovariance, Partition, as_blocks
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.local import LocalCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.model import Model
 from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
-from marginwise.row_hash import group_ids
+from marginwise.row_hash import first_rows, group_ids, repeats_of, totals
 
 #: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
 FAR = 1e100
@@ -31,7 +35,7 @@ class Problem:
 
     Weight 2 is the same as the row given twice. Build it with ``as_problem``.
     With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows. With a
-    ``partition`` beside them it is so between the blocks, and exact within them.
+    ``partition`` as well it is so between the blocks, and exact within them.
     ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
     counted as in ``marginwise.multiplicity``.
 
@@ -94,8 +98,10 @@ class Problem:
 
         It is dense, of low rank if there are inducing inputs, and local if there is a partition.
         """
-        if self.partition is None or self.inducing is None:
-            return self.undivided_covariance(model)
+        if self.inducing is None:
+            return DenseCovariance.of(model.kernel, self.X)
+        if self.partition is None:
+            return LowRankCovariance(model.kernel, as_blocks(self.X), self.inducing)
         return LocalCovariance(model.kernel, self.X, self.inducing, self.partition)
 
     def undivided_covariance(self, model: Model) -> DenseCovariance | LowRankCovariance:
@@ -103,9 +109,9 @@ class Problem:
         if self.partition is not None:
             blocks = f"{self.partition.n_blocks} blocks"
             raise InvalidInputError("partition", blocks, "None, because this method has no form with blocks")
-        if self.inducing is None:
-            return self.dense_covariance(model)
-        return LowRankCovariance(model.kernel, as_blocks(self.X), self.inducing)
+        covariance = self.covariance(model)
+        assert not isinstance(covariance, LocalCovariance)
+        return covariance
 
     def dense_covariance(self, model: Model) -> DenseCovariance:
         """Return the Gram matrix of the inputs, for methods that have no other form."""
@@ -124,9 +130,7 @@ class Problem:
     @cached_property
     def repeats(self) -> Indices | None:
         """Numbers that are equal for rows with the same input and label; None when all rows differ."""
-        numbers = self.n_classes * self._inputs + self.labels
-        groups = np.unique(numbers, return_inverse=True)[1].reshape(-1)
-        return None if groups.max() == self.n - 1 else groups
+        return repeats_of(self._inputs, self.labels)
 
     @cached_property
     def counted(self) -> Array:
@@ -214,12 +218,9 @@ def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, I
     if groups is None:
         rows = np.arange(problem.n)
         return problem, rows, rows
-    rows = np.sort(np.unique(groups, return_index=True)[1])
-    columns = np.array([np.bincount(groups, column)[groups[rows]] for column in (problem.weights, problem.counted)])
-    places = np.empty(groups.max() + 1, dtype=np.intp)
-    places[groups[rows]] = np.arange(len(rows))
-    merged = replace(problem, X=problem.X[rows], y=problem.y[rows], weights=columns[0], examples=columns[1])
-    return merged, rows, places[groups]
+    rows, places = first_rows(groups)
+    weights, examples = (totals(places, column) for column in (problem.weights, problem.counted))
+    return replace(problem, X=problem.X[rows], y=problem.y[rows], weights=weights, examples=examples), rows, places
 
 
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:

@@ -26,6 +26,29 @@ def group_ids(X: Any) -> Indices:
     return np.unique(np.concatenate(as_blocks(X).map(hash_rows, 0)), return_inverse=True)[1].reshape(-1)
 
 
+def joint_ids(inputs: Indices, labels: Indices) -> Indices:
+    """Return numbers 0, 1, … that are equal for rows with the same input and label, from numbers of the inputs."""
+    return np.unique(inputs * (int(labels.max()) + 1) + labels, return_inverse=True)[1].reshape(-1)
+
+
+def repeats_of(inputs: Indices, labels: Indices) -> Indices | None:
+    """Return :func:`joint_ids`; None when all rows differ."""
+    groups = joint_ids(inputs, labels)
+    return None if groups.max() == len(groups) - 1 else groups
+
+
+def first_rows(groups: Indices) -> tuple[Indices, Indices]:
+    """Return the first row of each group, in the order of the rows, and the place of each row's group among these."""
+    _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[numbers.reshape(-1)]
+
+
+def totals(groups: Indices, column: Array) -> Array:
+    """Return the sum of a column over the rows of each group."""
+    return np.asarray(np.bincount(groups, column), dtype=float)
+
+
 def draw_rows(numbers: npt.NDArray[np.uint64], codes: Indices, size: int) -> Indices:
     """Return the rows of the smallest numbers: ``size`` different ones, the classes in their proportion.
 

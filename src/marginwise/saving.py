@@ -39,8 +39,8 @@ from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels, SoftmaxLabels
-from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote
+from marginwise.fitting.views import NormalScores, Selection
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
 from marginwise.inference.prediction import GaussianPredictor
@@ -50,13 +50,11 @@ from marginwise.model import Model
 from marginwise.multiclass import ClassPredictor, SoftmaxLink
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
-from marginwise.search.driver import Run
-from marginwise.search.trace import Trace
+from marginwise.search.trace import Trace, Tuning
 from marginwise.status import Status
 from marginwise.svm import Solution
 from marginwise.svm.pairs import PairMachines
 from marginwise.tables import Column, Schema
-from marginwise.tuning import Tuning
 
 #: Of the files that are written and read; raised when what they hold changes.
 FORMAT = 1
@@ -77,7 +75,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    *(Candidate, Ensemble, Member, Partition, Selection),
+    *(Candidate, Ensemble, Member, NormalScores, Partition, Selection),
     *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     *(Calibration, Conformity),
@@ -86,12 +84,11 @@ _PARTS: tuple[type, ...] = (
     PairMachines,
     Precision,
     Prior,
-    Run,
+    Tuning,
     Scaling,
     Solution,
     Status,
     Trace,
-    Tuning,
     Vote,
     *(Model, RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum),
 )

@@ -62,8 +62,7 @@ class Status:
         return {"ok": self.ok, "message": self.message, "code": str(self.code)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        code = state.get("code")  # version 0.1 had none
-        self.__init__(state["ok"], state["message"], None if code is None else Code(code))  # type: ignore[misc]
+        self.__init__(state["ok"], state["message"], Code(state["code"]))  # type: ignore[misc]
 
     def warn(self) -> None:
         """Warn with the message if the method did not end as it should."""

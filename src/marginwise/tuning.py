@@ -12,68 +12,31 @@ import numpy.typing as npt
 
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.processes import check_n_jobs
-from marginwise._summary import summary
-from marginwise.criteria import Criterion, as_criterion
+from marginwise.criteria.base import Criterion
+from marginwise.criteria.registry import as_criterion
 from marginwise.errors import Finding, InvalidInputError, choose
 from marginwise.hyperparameters import as_model, paper_start
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import Likelihood
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem, as_problem
+from marginwise.search.base import Bounds, Search, Space, log_bounds
 from marginwise.search.checkpoint import recorded_settings
-from marginwise.search.contract import Bounds, Search, Space, log_bounds
-from marginwise.search.driver import Callback, Limits, Run
 from marginwise.search.held_out import VALIDATION, HeldOut
 from marginwise.search.line import LineScan, scan
 from marginwise.search.objective import Objective
 from marginwise.search.progress import progress_bar
 from marginwise.search.registry import as_search
-from marginwise.search.restarts import Task, best_run, overall_status, run_all
-from marginwise.search.trace import Trace
-from marginwise.status import Status
+from marginwise.search.restarts import best_run, overall_status, run_all
+from marginwise.search.task import Limits, Task
+from marginwise.search.trace import Callback
+from marginwise.search.trace import Tuning as Tuning
 
 #: Far more than any search needs to converge; a guard against one that never does.
 MAX_EVALUATIONS = 20_000
 
 LabelledData = tuple[npt.ArrayLike, npt.ArrayLike]
-
-
-@dataclass(frozen=True, eq=False)
-class Tuning:
-    """What a search, or the best of several, has found.
-
-    Attributes
-    ----------
-    hyperparameters : Model
-        The best found: by the criterion and the prior, or by the validation error if a validation set was
-        given.
-    value : float
-        The criterion there; NaN for criteria that have only a gradient.
-    trace : Trace
-        Every evaluation of the search that found it.
-    status : Status
-        How that search ended.
-    restarts : tuple of Run
-        All searches, in the order of their starts.
-
-    Examples
-    --------
-    >>> from marginwise import load_benchmark, tune
-    >>> data = load_benchmark("crabs")
-    >>> found = tune(data.X_train, data.y_train, "laplace-evidence", "quadratic", isotropic=True, max_evaluations=3)
-    >>> found.hyperparameters.names, len(found.trace), found.status.message
-    (('C', 'k0', 'koff', 'l'), 3, 'the budget of 3 evaluations is used up')
-    """
-
-    hyperparameters: Model
-    value: float
-    trace: Trace
-    status: Status
-    restarts: tuple[Run, ...]
-
-    def __repr__(self) -> str:
-        return summary(self, "hyperparameters", "value", "trace", "status")
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,13 +226,14 @@ def tune(
 
 def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
     """Move the hyperparameters of a checked problem, from ``start``, until the criterion stops improving."""
+    held_out = HeldOut(problem, criterion.likelihood, dict(settings.held_out), settings.patience)
     first = Task(
         objective=Objective(criterion, problem, _space(criterion, start, settings.bounds), settings.prior),
         search=settings.search,
-        seed=settings.seed,
         limits=settings.limits,
-        held_out=HeldOut(problem, criterion.likelihood, dict(settings.held_out), settings.patience),
+        held_out=held_out,
         callbacks=settings.callbacks,
+        seed=settings.seed,
         directory=settings.directory,
     )
     tasks = [first, *(_restart(first, number, settings.bounds) for number in range(1, 1 + settings.restarts))]
@@ -277,8 +241,8 @@ def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings:
     shown = progress_bar(settings.progress, criterion.name, n_runs=len(tasks), max_evaluations=most)
     with hold_interrupts(), shown as bar:
         runs = run_all(tasks, settings.n_jobs, bar)
-    best = best_run(runs, by=first.held_out.stops)
-    return Tuning(best.hyperparameters, best.value, best.trace, overall_status(runs, best), tuple(runs))
+    best = best_run(runs, by=held_out.stops)
+    return replace(best, status=overall_status(runs, best), restarts=tuple(runs))
 
 
 def scan_line(

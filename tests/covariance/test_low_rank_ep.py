@@ -13,8 +13,9 @@ from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
-from marginwise.inference.api import site_posterior
+from marginwise.inference.ep import run
 from marginwise.inference.ep.run import run_ep
+from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.problem import Problem
 from zoo import blobs, hard_problems
@@ -26,7 +27,7 @@ HARD = {name: (problem, h) for name, problem, h in hard_problems()}
 @pytest.fixture(autouse=True)
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the fixed point be found to rounding, as differences need it."""
-    monkeypatch.setattr(LowRankCovariance, "accuracy", 0.0)
+    monkeypatch.setattr(run, "APPROXIMATE", run.APPROXIMATE._replace(accuracy=0.0))
 
 
 def problem(rank: int | None, n: int = 60) -> Problem:
@@ -119,7 +120,7 @@ def test_products_are_those_of_the_matrix(monkeypatch: pytest.MonkeyPatch, rng: 
 
 
 def test_many_rows_converge_in_few_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LowRankCovariance, "accuracy", 1e-6)
+    monkeypatch.setattr(run, "APPROXIMATE", run.APPROXIMATE._replace(accuracy=1e-6))
     base = blobs(3000, 2, shift=0.5)
     at = replace(base, inducing=base.X[:40])
     cold = EPLeaveOneOut().evaluate(at, Hyperparameters(1.0, 30.0, 1.0, 1.0))
@@ -142,7 +143,7 @@ def test_what_has_no_low_rank_form_says_so() -> None:
 @pytest.mark.parametrize("slack", SLACKS)
 @pytest.mark.parametrize("name", HARD)
 def test_hard_problems_converge(slack: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LowRankCovariance, "accuracy", 1e-6)
+    monkeypatch.setattr(run, "APPROXIMATE", run.APPROXIMATE._replace(accuracy=1e-6))
     base, h = HARD[name]
     at = replace(base, inducing=choose_inducing(base.X, h.kernel, 12))
     ours = site_posterior(at, h, as_slack(slack))

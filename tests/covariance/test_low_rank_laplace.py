@@ -9,8 +9,8 @@ import pytest
 
 from differences import gradient_error
 from marginwise.covariance import DenseCovariance, LowRankCovariance, as_blocks
-from marginwise.criteria.curvature import curvature, log_maximum
-from marginwise.criteria.laplace import LaplaceEvidence, determinant
+from marginwise.criteria.factor import determinant
+from marginwise.criteria.laplace import LaplaceEvidence
 from marginwise.criteria.training import principal_block, solve_distinct
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import SLACKS, as_slack
@@ -35,10 +35,10 @@ def test_is_the_dense_formula_on_the_approximate_matrix(slack: str, rank: int) -
     V = covariance.features(at.X)
     K = DenseCovariance.of_matrix(V @ V.T + np.diag(positive_residual(covariance)))
     trained = solve_distinct(at, np.arange(at.n), H, as_slack(slack), K, None)
-    curved = curvature(trained, 0.1)
+    curved = trained.curvature(0.1)
     spread = determinant(principal_block(trained.support_gram, curved.inside), curved.root)
     assert spread is not None
-    expected = (log_maximum(trained) - 0.5 * spread.log_det) / at.weights.sum()
+    expected = (trained.log_maximum - 0.5 * spread.log_det) / at.weights.sum()
     ours = LaplaceEvidence(slack).evaluate(at, H)
     assert ours.status.ok
     assert ours.value == pytest.approx(expected, abs=1e-8)

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from marginwise.covariance import LowRankCovariance, as_blocks, choose_inducing
+from marginwise.covariance import DenseCovariance, LowRankCovariance, as_blocks, choose_inducing
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.problem import Problem
-from marginwise.svm import Solution, low_rank, solve_dense, solve_low_rank, solve_problem
+from marginwise.svm import Solution, low_rank, solve_problem, solve_svm
+from marginwise.svm.low_rank import solve_low_rank
 from marginwise.tuning import tune
 from zoo import blobs, random_hyperparameters
 
@@ -39,7 +40,7 @@ def approximate_gram(at: Problem, h: Hyperparameters) -> np.ndarray:
 @pytest.mark.parametrize("rank", [3, 25])
 def test_is_the_solution_on_the_approximate_matrix(slack: str, h: Hyperparameters, rank: int) -> None:
     at = problem(rank)
-    expected = solve_dense(approximate_gram(at, h), at.y, at.penalties(h.C), as_slack(slack))
+    expected = solve_svm(DenseCovariance.of_matrix(approximate_gram(at, h)), at.y, at.penalties(h.C), as_slack(slack))
     ours = solve_problem(at, h, as_slack(slack))
     assert ours.status.ok, ours.status.message
     np.testing.assert_allclose(ours.latent, expected.latent, atol=1e-6)
@@ -79,7 +80,7 @@ def check_against_dense(seed: int, n: int, rank: int, slack: str, *, single: boo
     covariance = LowRankCovariance(h.kernel, as_blocks(X), choose_inducing(X, h.kernel, rank, seed=seed), single=single)
     V = covariance.features_of(np.arange(n)).astype(float)
     residual = low_rank.positive_residual(covariance)
-    exact = solve_dense(V @ V.T + np.diag(residual), y, h.C * weights, as_slack(slack))
+    exact = solve_svm(DenseCovariance.of_matrix(V @ V.T + np.diag(residual)), y, h.C * weights, as_slack(slack))
     ours = solve_low_rank(covariance, y, h.C * weights, as_slack(slack))
     assert exact.status.ok, exact.status.message
     assert ours.status.ok, ours.status.message

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from differences import differences
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.training import DenseTrained, train
+from marginwise.criteria.training import DenseTrainedSVM, solution_cotangent, train
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.problem import Problem, as_problem
@@ -24,7 +23,7 @@ def test_gradient_of_a_function_of_alpha_and_latent(slack: str, rng: np.random.G
     """V = a·β + b·θ with random a, b: all that a criterion can feel to first order."""
     a, b = rng.normal(size=(2, PROBLEM.n))
 
-    def trained(logs: np.ndarray) -> DenseTrained:
+    def trained(logs: np.ndarray) -> DenseTrainedSVM:
         return train(PROBLEM, Hyperparameters.from_vector(logs), as_slack(slack))
 
     def value(logs: np.ndarray) -> float:

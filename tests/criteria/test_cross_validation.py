@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from differences import differences, repeated
+from marginwise._arrays import Array, Indices
 from marginwise.criteria import as_criterion
 from marginwise.criteria.cross_validation import (
     CrossValidationError,
     CrossValidationLogLoss,
-    dealt_out,
-    stratified_folds,
+    fold_counts,
 )
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
@@ -32,6 +32,11 @@ def held_out_latent(problem: Problem, h: Hyperparameters, slack: str, fold: np.n
         alpha = solve_problem(rest, h, as_slack(slack)).alpha
         latent[fold == f] = h.kernel.cross(problem.X[fold == f], rest.X) @ (rest.y * alpha)
     return latent
+
+
+def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
+    """Return the fold of each row where all are one example."""
+    return fold_counts(Problem(np.arange(float(len(y)))[:, None], y, np.ones(len(y))), folds, seed).argmax(axis=1)
 
 
 @pytest.mark.parametrize("slack", SLACKS)
@@ -67,11 +72,11 @@ def test_repetitions_are_spread_over_the_folds(slack: str) -> None:
     """They are where inputs carry both labels."""
     X, y, times = [[0.0], [0.0], [1.0], [1.0]], [1, -1, 1, -1], np.array([7.0, 3.0, 2.0, 5.0])
     problem, h = as_problem(X, y, times), Hyperparameters(1.5, 1.0, 0.1, [0.8])
-    dealt = dealt_out(problem, 3, seed=0)
-    np.testing.assert_array_equal(dealt.sum(axis=1), times)
-    assert (dealt[0] > 0).all()  # seven of three folds
-    rows, fold = np.nonzero(dealt)
-    spread = Problem(problem.X[rows], problem.y[rows], dealt[rows, fold])
+    counts = fold_counts(problem, 3, seed=0)
+    np.testing.assert_array_equal(counts.sum(axis=1), times)
+    assert (counts[0] > 0).all()  # seven of three folds
+    rows, fold = np.nonzero(counts)
+    spread = Problem(problem.X[rows], problem.y[rows], counts[rows, fold])
     margin = spread.y * held_out_latent(spread, h, slack, fold)
     criterion = CrossValidationError(slack, folds=3)
     expected = pytest.approx(np.average(margin <= 1e-10, weights=spread.weights))

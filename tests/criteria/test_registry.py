@@ -16,7 +16,7 @@ from marginwise.criteria import (
     evaluate,
     register,
 )
-from marginwise.criteria.contract import _DECLARED
+from marginwise.criteria.base import _DECLARED
 from marginwise.criteria.gacv import GACV
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start

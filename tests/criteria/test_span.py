@@ -10,7 +10,7 @@ from differences import repeated
 from marginwise.criteria import as_criterion
 from marginwise.criteria.leave_one_out import leave_out
 from marginwise.criteria.span import Span, weighted_spans
-from marginwise.criteria.training import DenseTrained, train
+from marginwise.criteria.training import DenseTrainedSVM, train
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import QUADRATIC
@@ -21,7 +21,7 @@ PROBLEM = blobs(40, 2, shift=0.8)
 H = Hyperparameters(2.0, 1.5, 0.2, [0.9, 1.2])
 
 
-def span_by_definition(trained: DenseTrained, i: int, eta: float) -> float:
+def span_by_definition(trained: DenseTrainedSVM, i: int, eta: float) -> float:
     """Return S_i² = min_λ λᵀK^Cλ + η Σ_{j≠i} λ_j²/α_j over λ_i = -1, eq. (span_def) with its smoothing."""
     support = trained.solution.support
     place = int(np.flatnonzero(support == i)[0])

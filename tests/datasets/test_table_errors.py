@@ -44,7 +44,7 @@ def test_rows_are_numbered_by_the_line_they_begin_on(file: Path) -> None:
         (b"", "it is empty"),
         (b"\n  \n\n", "it is empty"),
         (b"a,b,y\n", "at least one row below the header"),
-        (b"only\n1\n2\n", "at least one column beside the target 'only'"),
+        (b"only\n1\n2\n", "at least one column in addition to the target 'only'"),
         (
             b"a,b,y\n1,2,3\n4,5\n6,7,8,9\n",
             "3 cells in each row as in the first, but row 3 has 2, row 4 has 4",
@@ -81,7 +81,7 @@ def test_too_many_words_are_to_be_dropped(file: Path) -> None:
         ({"target": True}, "target is True"),
         ({"target": 1.5}, "target is 1.5"),
         ({"drop": ["z"]}, "drop is 'z'; expected one of the columns"),
-        ({"drop": ["a", "b"]}, "at least one column beside the target 'y'"),
+        ({"drop": ["a", "b"]}, "at least one column in addition to the target 'y'"),
         ({"categories": {"z": ["1"]}}, "categories is 'z'"),
         ({"categories": {"b": ["u"]}}, "others are in row 3 column 'b'"),
     ],

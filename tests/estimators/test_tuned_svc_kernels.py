@@ -199,7 +199,7 @@ def test_a_matrix_is_a_kernel_of_row_numbers(tmp_path) -> None:
         (
             TunedSVC(kernel=Precomputed(np.eye(2))),
             [[0.0], [1.0]],
-            "standardize is True; expected False beside",
+            "standardize is True; expected False with",
         ),
         (
             MarginSVC(kernel=Precomputed(np.eye(2))),

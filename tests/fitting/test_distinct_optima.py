@@ -6,20 +6,18 @@ import numpy as np
 
 from marginwise.fitting.optima import best_only, distinct_optima
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.search.driver import Run
-from marginwise.search.trace import Trace
+from marginwise.search.trace import Trace, Tuning
 from marginwise.status import CONVERGED, Code, Status
-from marginwise.tuning import Tuning
 
 BUDGET = Status(False, "the budget is used up", Code.BUDGET)
 
 
-def run(C: float, score: float, status: Status = CONVERGED) -> Run:
+def run(C: float, score: float, status: Status = CONVERGED) -> Tuning:
     model = Hyperparameters(C=C)
-    return Run(model, score, score, Trace(()), status, model, {})
+    return Tuning(model, score, Trace(()), status, score=score, start=model)
 
 
-def tuning(*runs: Run) -> Tuning:
+def tuning(*runs: Tuning) -> Tuning:
     return Tuning(runs[0].hyperparameters, runs[0].value, runs[0].trace, runs[0].status, runs)
 
 

@@ -113,8 +113,8 @@ def test_the_svm_of_screened_inputs_sees_these_alone():
     X = rng.normal(size=(60, 80))
     problem = as_problem(X, np.where(X[:, 7] > 0, 1.0, -1.0))
     stack = fitted(problem, seed=0)
-    assert stack.main.selection is not None
-    assert len(stack.main.selection.inputs) < 80
+    assert stack.main.view is not None
+    assert len(stack.main.view.inputs) < 80
     new = rng.normal(size=(500, 80))
     decision = stack.svm_decision(new)[:, 0]
     assert ((decision > 0) == (new[:, 7] > 0)).mean() > 0.9

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm, rankdata
 
-from marginwise.fitting.screening import BOOSTED, SIZES, Screening, Selection
+from marginwise.fitting.screening import BOOSTED, SIZES, Screening
+from marginwise.fitting.views import Selection
 
 N, D = 100, 300
 

@@ -63,9 +63,9 @@ def test_criteria_with_jumps_leave_no_curvature():
 def test_curvature_goes_to_searches_that_can_use_it():
     pairs = ((np.ones(2), np.ones(2)),)
     assert with_curvature(None, ()) is None
-    assert with_curvature(None, pairs).learnt == pairs
+    assert with_curvature(None, pairs).curvature_pairs == pairs
     mine = QuasiNewton(first_move=0.25)
-    assert with_curvature(mine, pairs) == replace(mine, learnt=pairs)
+    assert with_curvature(mine, pairs) == replace(mine, curvature_pairs=pairs)
     assert with_curvature(RandomWalk(), pairs) == RandomWalk()
 
 
@@ -74,7 +74,7 @@ def test_the_first_search_begins_on_half_of_many_rows(searches):
     one = searcher(problem)
     one.first(begin(problem), one.settings)
     assert [rows for rows, _, _ in searches] == [150, 300]
-    assert searches[1][1].search.learnt
+    assert searches[1][1].search.curvature_pairs
     searches.clear()
     restarted = searcher(problem, restarts=1)  # random starts are for all rows
     restarted.first(begin(problem), restarted.settings)
@@ -110,7 +110,7 @@ def test_many_rows_are_searched_in_parts_and_refined_on_all(searches, schedule):
     one.last(0.0, [after])
     assert [rows for rows, _, _ in searches] == [40, 100]
     assert searches[-1][2] <= 3
-    assert searches[-1][1].search.learnt
+    assert searches[-1][1].search.curvature_pairs
     # What one part says of many length scales is not near: the last search is longer.
     free = WarmStart(after.model.as_ard(3))
     one.last(0.3, [free])
@@ -164,8 +164,8 @@ def test_settings_of_a_search_are_kept_where_it_goes_on(searches, schedule):
     fitted(zoo.blobs(60, 2), ard=0.0, search=mine)
     first, last = (settings.search for _, settings, _ in searches)
     assert first is mine
-    assert last == replace(mine, learnt=last.learnt)
-    assert last.learnt
+    assert last == replace(mine, curvature_pairs=last.curvature_pairs)
+    assert last.curvature_pairs
 
 
 def test_the_searches_that_were_asked_for_are_reported():

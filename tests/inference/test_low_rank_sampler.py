@@ -12,13 +12,13 @@ from marginwise.covariance import DenseCovariance, LowRankCovariance, Sites
 from marginwise.criteria.evidence import Evidence
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import posterior
-from marginwise.inference.api import site_posterior
 from marginwise.inference.sampling.collect import Precision
 from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.low_rank import LowRankPrior, low_rank_prior
 from marginwise.inference.sampling.pivoted import pivoted_gram
 from marginwise.inference.sampling.reference import gaussian_reference
 from marginwise.inference.sampling.run import sample_posterior
+from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods import LINEAR, SLACKS, Slack
 from marginwise.problem import Problem
 from zoo import blobs

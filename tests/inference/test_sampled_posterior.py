@@ -13,10 +13,10 @@ from differences import repeated
 from known_laws import few, quadrature, quadrature_gradient
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.inference.api import site_posterior
 from marginwise.inference.sampling.collect import Precision
 from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
 from marginwise.inference.sampling.sampled import SampledPosterior
+from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods import LINEAR, SLACKS, Slack
 from marginwise.problem import Problem, as_problem
 from zoo import blobs, hard_problems

@@ -98,10 +98,10 @@ def test_screened_columns_alone_contribute() -> None:
     X = rng.normal(size=(60, 200))
     y = X[:, 3] + X[:, 7] > 0
     model = TunedSVC(random_state=0).fit(X, y)
-    assert any(member.selection is not None for member in model.ensemble_.members)
+    assert any(member.view is not None for member in model.ensemble_.members)
     found = explain(model, X[:5])
     np.testing.assert_allclose(found.latent, model.latent_mean_and_variance(X[:5])[0], rtol=0, atol=1e-9)
-    if all(member.selection is not None for member in model.ensemble_.members):
+    if all(member.view is not None for member in model.ensemble_.members):
         assert (found.values == 0.0).all(axis=0).sum() > 100
 
 

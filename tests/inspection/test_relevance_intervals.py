@@ -16,7 +16,7 @@ from marginwise.fitting.relevance_draws import curvature_root
 from marginwise.inspection import relevance_intervals
 from marginwise.plots import RelevanceDisplay
 from marginwise.priors import Prior
-from marginwise.search.contract import Space
+from marginwise.search.base import Space
 from marginwise.search.objective import Objective
 
 mpl.use("agg")

@@ -24,7 +24,7 @@ SIZES = (1, 2, 3, 7, 63, 64, 65, 66, 128, 129, 200)
 def written_out(A: np.ndarray, B: np.ndarray, h: Hyperparameters) -> np.ndarray:
     """Return eq. (rbf) in a triple loop."""
     K = np.empty((len(A), len(B)))
-    scales = h.scales_for(A.shape[1])
+    scales = h.as_ard(A.shape[1]).length_scales
     for i in range(len(A)):
         for j in range(len(B)):
             squared = 0.0
@@ -36,7 +36,7 @@ def written_out(A: np.ndarray, B: np.ndarray, h: Hyperparameters) -> np.ndarray:
 
 def in_fractions(A: np.ndarray, B: np.ndarray, h: Hyperparameters) -> np.ndarray:
     """Return eq. (rbf) with distances in exact arithmetic."""
-    scales = [Fraction(scale) for scale in h.scales_for(A.shape[1])]
+    scales = [Fraction(scale) for scale in h.as_ard(A.shape[1]).length_scales]
 
     def value(a: np.ndarray, b: np.ndarray) -> float:
         squared = sum(

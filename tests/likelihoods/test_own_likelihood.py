@@ -11,6 +11,7 @@ from marginwise.criteria import as_criterion
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
+from marginwise.inference.ep import run
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.ep.sequential import sweep_sites
 from marginwise.likelihoods import LIKELIHOODS, LINEAR, SLACKS, Likelihood, Logistic, Moments, Normalised, as_likelihood
@@ -122,7 +123,8 @@ def test_gradients_of_those_of_the_package(kind, likelihood: str) -> None:
 
 
 def test_gradients_with_inducing_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginwise.covariance.LowRankCovariance.accuracy", 0.0)  # as differences need it
+    exact = run.APPROXIMATE._replace(accuracy=0.0)  # as differences need it
+    monkeypatch.setattr(run, "APPROXIMATE", exact)
     inducing = Problem(PROBLEM.X, PROBLEM.y, PROBLEM.weights, PROBLEM.X[:8] + 0.01)
     for kind in (EPEvidence, EPLeaveOneOut):
         assert gradient_error(kind(OwnLogistic(), tolerance=1e-12), inducing, H) < 1e-6

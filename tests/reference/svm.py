@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise.likelihoods import Slack
-from marginwise.svm.contract import Solution, describe
+from marginwise.svm.base import Solution, describe
 
 Array = npt.NDArray[np.float64]
 

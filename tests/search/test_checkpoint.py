@@ -24,19 +24,18 @@ from killed import columns, walk
 import toys
 from marginwise._runtime.files import hold, sync
 from marginwise.covariance import Partition
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import paper_start
 from marginwise.likelihoods import LINEAR
 from marginwise.priors import Prior
 from marginwise.problem import Problem
 from marginwise.search import SEARCHES, RandomWalk, Record
+from marginwise.search.base import Space
 from marginwise.search.checkpoint import signed_line
-from marginwise.search.contract import Space
-from marginwise.search.driver import Limits
 from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective
-from marginwise.search.restarts import Task
+from marginwise.search.task import Task
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 
@@ -313,7 +312,7 @@ def test_a_change_of_any_part_of_a_problem_is_seen(changed: str, held_out: bool)
 
     def settings(inside: Problem, outside: Problem) -> dict[str, Any]:
         objective = Objective(toys.Hill(), inside, space)
-        return Task(objective, None, 0, Limits(), HeldOut(inside, LINEAR, {"test": outside})).settings()
+        return Task(objective, held_out=HeldOut(inside, LINEAR, {"test": outside})).settings()
 
     first = settings(problem, problem)
     second = settings(problem, other) if held_out else settings(other, problem)

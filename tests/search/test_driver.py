@@ -8,19 +8,31 @@ import numpy as np
 import pytest
 
 import toys
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.problem import Problem
-from marginwise.search import Limits, NelderMead, Objective, QuasiNewton, RandomWalk, Record, Run, Search, Space, drive
+from marginwise.search import (
+    Limits,
+    NelderMead,
+    Objective,
+    QuasiNewton,
+    RandomWalk,
+    Record,
+    Search,
+    Space,
+    Task,
+    Tuning,
+    drive,
+)
 from zoo import blobs
 
 PROBLEM = blobs(20, 3)
 SPACE = Space.around(paper_start(3))
 
 
-def go(criterion: Criterion, search: Search[Any] | None = None, **options: Any) -> Run:
+def go(criterion: Criterion, search: Search[Any] | None = None, **options: Any) -> Tuning:
     options.setdefault("limits", Limits(max_evaluations=500))
-    return drive(Objective(criterion, PROBLEM, SPACE), search, np.random.default_rng(0), **options)
+    return drive(Task(Objective(criterion, PROBLEM, SPACE), search, **options))
 
 
 def test_ends_when_the_evaluations_are_used_up() -> None:
@@ -90,7 +102,7 @@ def test_an_interruption_returns_the_best_so_far(search: Search[Any]) -> None:
     ("toy", "expected"),
     [
         (toys.Hill, "no derivative is above"),
-        (toys.Slope, "small beside its peak"),
+        (toys.Slope, "small compared with its peak"),
         (toys.Terraces, "points gained no more"),
     ],
 )
@@ -189,7 +201,7 @@ def test_names_the_bounds_that_were_met() -> None:
     upper[1] = SPACE.start[1] - 0.5 + 0.6
     lower[3] = SPACE.start[3] - 0.01
     walled = Space(SPACE.model, SPACE.origin, SPACE.free, lower, upper)
-    run = drive(Objective(toys.Valley(), PROBLEM, walled), None, np.random.default_rng(0), limits=Limits(500))
+    run = drive(Task(Objective(toys.Valley(), PROBLEM, walled), limits=Limits(500)))
     position = run.trace.best().point.position  # type: ignore[union-attr]
     assert ("k0 is at its upper bound" in run.status.message) == (position[1] == upper[1])
     assert ("l_1 is at its lower bound" in run.status.message) == (position[3] == lower[3])

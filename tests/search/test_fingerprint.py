@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import toys
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.likelihoods import LINEAR, QUADRATIC
 from marginwise.priors import Prior
 from marginwise.search import RandomWalk
-from marginwise.search.fingerprint import fingerprint
+from marginwise.search.states import fingerprint
 from zoo import blobs
 
 

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 import toys
-from marginwise.search import fit_progress
-from marginwise.search.fit_progress import (
+from marginwise.search import progress
+from marginwise.search.progress import (
     STAGES,
     STAGES_WITHOUT_FOLDS,
     FitProgress,
     clock,
+    counter,
     current_fit,
     stage,
     whole_fit,
 )
-from marginwise.search.progress import counter
 from marginwise.tuning import Tuning, tune
 from zoo import blobs
 
@@ -48,11 +48,11 @@ def test_the_shares_of_the_stages_are_a_whole() -> None:
 def test_searches_and_folds_are_parts_of_one_fit() -> None:
     seen: list[tuple[str, str, float]] = []
     fit = FitProgress(lambda fit: seen.append((fit.stage, fit.detail, fit.fraction)))
-    token = fit_progress._FIT.set(fit)
+    token = progress._FIT.set(fit)
     try:
         a_fit()
     finally:
-        fit_progress._FIT.reset(token)
+        progress._FIT.reset(token)
     stages = list(dict.fromkeys(name for name, _, _ in seen))
     assert stages == list(STAGES)
     for name, evaluations in (("search", 20), ("last search", 20)):
@@ -68,7 +68,7 @@ def test_searches_and_folds_are_parts_of_one_fit() -> None:
 
 def test_what_is_left_follows_from_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(fit_progress.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
     fit = FitProgress(lambda fit: None)
     assert fit.left is None
     fit.begin("search")
@@ -98,7 +98,7 @@ def test_without_folds_a_search_is_nearly_all(capfd: pytest.CaptureFixture[str])
 
 
 def test_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(fit_progress, "_INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "_INTERVAL", 0.0)
     with whole_fit(True):
         go()
     assert "search, evaluation 20, " in capfd.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 import toys
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
-from marginwise.search import GradientAscent, Limits, Objective, Point, Space, drive
+from marginwise.search import GradientAscent, Limits, Objective, Point, Space, Task, drive
 from marginwise.search.gradient_ascent import AscentState
 from marginwise.status import CONVERGED, Status
 from zoo import blobs, twonorm
@@ -103,12 +103,7 @@ def test_gives_up_when_the_gradient_does_not_decline() -> None:
 
 
 def test_ends_within_the_noise() -> None:
-    run = drive(
-        Objective(toys.NoisySlope(), blobs(10, 3), SPACE),
-        GradientAscent(),
-        np.random.default_rng(0),
-        limits=Limits(max_evaluations=500),
-    )
+    run = drive(Task(Objective(toys.NoisySlope(), blobs(10, 3), SPACE), GradientAscent(), Limits(max_evaluations=500)))
     assert run.status.ok
     last = run.trace.accepted[-1].point
     peak = max(np.linalg.norm(record.point.gradient) for record in run.trace.accepted)
@@ -124,7 +119,7 @@ def test_takes_some_tens_of_steps_from_the_papers_starts() -> None:
     for seed in range(3):
         start = random_start(20, np.random.default_rng(seed))
         objective = Objective(toys.RegressionEvidence(), problem, Space.around(start))
-        run = drive(objective, GradientAscent(), np.random.default_rng(0), limits=Limits(200))
+        run = drive(Task(objective, GradientAscent(), Limits(200)))
         assert run.status.ok, run.status.message
         assert 15 < len(run.trace) < 120
         gradients = np.array([record.point.gradient for record in run.trace.accepted])

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 import toys
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.hyperparameters import paper_start, random_start
-from marginwise.search import Limits, NelderMead, Objective, Space, drive
+from marginwise.search import Limits, NelderMead, Objective, Space, Task, drive
 from zoo import blobs
 
 PROBLEM = blobs(30, 3)
@@ -43,7 +43,7 @@ def test_looks_where_scipy_looks(toy: type[Criterion], seed: int) -> None:
             "maxfev": 400,
         },
     )
-    run = drive(objective, search, np.random.default_rng(0), limits=Limits(max_evaluations=400))
+    run = drive(Task(objective, search, Limits(max_evaluations=400)))
     ours = np.array([record.point.position for record in run.trace])
     n = min(len(ours), len(seen))
     assert n > 50
@@ -54,7 +54,7 @@ def test_looks_where_scipy_looks(toy: type[Criterion], seed: int) -> None:
 
 def test_the_path_only_improves() -> None:
     objective = Objective(toys.Valley(), PROBLEM, Space.around(paper_start(3)))
-    run = drive(objective, NelderMead(), np.random.default_rng(0), limits=Limits(1000))
+    run = drive(Task(objective, NelderMead(), Limits(1000)))
     scores = [record.point.score for record in run.trace.accepted]
     assert (np.diff(scores) > 0).all()
     assert run.score == max(record.point.score for record in run.trace)
@@ -63,6 +63,6 @@ def test_the_path_only_improves() -> None:
 def test_ends_when_nothing_is_gained_any_more() -> None:
     objective = Objective(toys.Terraces(), PROBLEM, Space.around(paper_start(3)))
     search = NelderMead(patience=2, size_tolerance=0.0)
-    run = drive(objective, search, np.random.default_rng(0), limits=Limits(5000))
+    run = drive(Task(objective, search, Limits(5000)))
     assert run.status.ok
     assert "gained no more than" in run.status.message

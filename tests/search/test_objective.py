@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import toys
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.priors import Prior

@@ -11,20 +11,20 @@ from scipy.optimize import minimize
 
 import toys
 from marginwise.criteria import as_criterion
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.search import Limits, Objective, QuasiNewton, Run, Space, drive
+from marginwise.search import Limits, Objective, QuasiNewton, Space, Task, Tuning, drive
 from marginwise.search.quasi_newton import curvature, pairs_of
 from zoo import blobs, twonorm
 
 SPACE = Space.around(paper_start(3))
 
 
-def climb(objective: Objective, search: QuasiNewton | None = None) -> Run:
-    return drive(objective, search or QuasiNewton(), np.random.default_rng(0), limits=Limits(1000))
+def climb(objective: Objective, search: QuasiNewton | None = None) -> Tuning:
+    return drive(Task(objective, search or QuasiNewton(), Limits(1000)))
 
 
 def l_bfgs_b(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +142,7 @@ class _Kinked(Criterion):
     name, direction, smooth, equation = "toy-kinked", "maximise", True, "toy"
 
     def evaluate(self, problem, hyperparameters, state=None, **_):  # type: ignore[no-untyped-def]
-        from marginwise.criteria.contract import Evaluation
+        from marginwise.criteria.base import Evaluation
 
         logs = hyperparameters.to_vector()
         return Evaluation(-np.abs(logs - 0.3).sum(), -np.sign(logs - 0.3))
@@ -180,7 +180,7 @@ def test_an_earlier_search_shows_the_curvature() -> None:
     aside = Hyperparameters.from_vector(first.hyperparameters.to_vector() + 0.2)
     near = replace(objective, space=Space.around(aside))
     learnt = pairs_of([record.point for record in first.trace.accepted])
-    told, untold = climb(near, QuasiNewton(learnt=learnt)), climb(near)
+    told, untold = climb(near, QuasiNewton(curvature_pairs=learnt)), climb(near)
     assert learnt
     assert told.status.ok
     assert told.score == pytest.approx(untold.score, abs=1e-5)
@@ -191,4 +191,4 @@ def test_an_earlier_search_shows_the_curvature() -> None:
 def test_curvature_of_another_space_is_refused() -> None:
     pair = (np.ones(2), np.ones(2))
     with pytest.raises(InvalidInputError, match="6 free hyperparameters"):
-        climb(Objective(toys.Hill(), blobs(20, 3), SPACE, None), QuasiNewton(learnt=(pair,)))
+        climb(Objective(toys.Hill(), blobs(20, 3), SPACE, None), QuasiNewton(curvature_pairs=(pair,)))

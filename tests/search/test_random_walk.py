@@ -8,7 +8,7 @@ import pytest
 import toys
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
-from marginwise.search import Limits, Objective, Point, RandomWalk, Space, drive
+from marginwise.search import Limits, Objective, Point, RandomWalk, Space, Task, drive
 from marginwise.search.random_walk import WalkState
 from zoo import blobs
 
@@ -91,23 +91,13 @@ def test_ends_when_steps_are_small_or_sweeps_gain_little() -> None:
     assert ended is not None
     assert ended.ok
     assert "every step" in ended.message
-    run = drive(
-        Objective(toys.Hill(), blobs(10, 3), SPACE),
-        RandomWalk(),
-        np.random.default_rng(0),
-        limits=Limits(max_evaluations=5000),
-    )
+    run = drive(Task(Objective(toys.Hill(), blobs(10, 3), SPACE), RandomWalk(), Limits(max_evaluations=5000)))
     assert run.status.ok
     assert run.value > -0.01
 
 
 def test_the_step_sizes_are_in_the_trace() -> None:
-    run = drive(
-        Objective(toys.Hill(), blobs(10, 3), SPACE),
-        RandomWalk(),
-        np.random.default_rng(0),
-        limits=Limits(max_evaluations=50),
-    )
+    run = drive(Task(Objective(toys.Hill(), blobs(10, 3), SPACE), RandomWalk(), Limits(max_evaluations=50)))
     table = run.trace.to_arrays()
     assert np.isnan(table["rate_k0"][0])
     changed = np.diff(table["rate_k0"][1:]) != 0

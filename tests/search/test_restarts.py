@@ -94,7 +94,7 @@ sys.path.insert(0, {tests!r})
 import toys
 from zoo import blobs
 from marginwise.tuning import tune
-from marginwise.criteria.contract import Evaluation
+from marginwise.criteria.base import Evaluation
 
 class Slow(toys.Hill):
     def evaluate(self, problem, hyperparameters, state=None, **options):

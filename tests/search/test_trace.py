@@ -10,13 +10,13 @@ import pytest
 import toys
 from marginwise.errors import MarginwiseError
 from marginwise.hyperparameters import paper_start
-from marginwise.search import GradientAscent, Limits, Objective, RandomWalk, Search, Space, Trace, drive
+from marginwise.search import GradientAscent, Limits, Objective, RandomWalk, Search, Space, Task, Trace, drive
 from zoo import blobs
 
 
 def trace(toy: type, search: Search) -> Trace:  # type: ignore[type-arg]
     objective = Objective(toy(), blobs(20, 2), Space.around(paper_start(2), fix_C=toy.scale_free))
-    return drive(objective, search, np.random.default_rng(0), limits=Limits(30)).trace
+    return drive(Task(objective, search, Limits(30))).trace
 
 
 def test_has_a_row_for_each_evaluation_and_a_column_for_everything() -> None:

@@ -8,10 +8,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from marginwise.covariance import DenseCovariance
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.likelihoods import LINEAR, QUADRATIC, Slack
 from marginwise.problem import Problem, as_problem
-from marginwise.svm import Solution, solve, solve_dense, solve_gram, solve_problem, working_set
+from marginwise.svm import Solution, solve, solve_gram, solve_problem, solve_svm, working_set
 from optimality import assert_solved
 from zoo import blobs, hard_problems, random_hyperparameters, twonorm
 
@@ -117,7 +118,7 @@ def test_the_entries_agree(slack: Slack) -> None:
         solve_gram(K.tolist(), problem.y, h.C, slack.name, sample_weight=problem.weights),
         solve_gram(K, problem.y, sample_weight=problem.penalties(h.C), slack=slack, start=first),
         solve_problem(problem, h, slack, covariance=problem.dense_covariance(h)),
-        solve_dense(K, problem.y, problem.penalties(h.C), slack),
+        solve_svm(DenseCovariance.of_matrix(K), problem.y, problem.penalties(h.C), slack),
         solve(problem.X, problem.y, h, slack, sample_weight=problem.weights, max_memory=1000),
     ]
     for other in others:

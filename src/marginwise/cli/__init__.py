@@ -20,7 +20,7 @@ from marginwise._runtime.interrupts import answer_interrupts
 from marginwise.cli.text import remark
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 
-#: What a shell expects beside 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
+#: What a shell expects other than 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
 FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
 
 _COMMANDS = {

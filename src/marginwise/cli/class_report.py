@@ -24,7 +24,7 @@ _MOST_IN_TABLE = 12
 #: Mistakes in that list.
 _MOST_MISTAKES = 15
 
-#: Classes up to which a picture has their names beside it, and numbers in its cells.
+#: Classes up to which a picture has their names next to it, and numbers in its cells.
 _MOST_NAMED, _MOST_NUMBERED = 50, 30
 
 #: ROC curves in colours of their own, and all that are drawn, those of the lowest area.

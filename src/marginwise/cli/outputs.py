@@ -58,7 +58,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """Yield a file to write beside ``path``, or a device itself, such as /dev/stdout."""
+    """Yield a file to write next to ``path``, or a device itself, such as /dev/stdout."""
     if path.exists() and not path.is_file():
         yield path
         return

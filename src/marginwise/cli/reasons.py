@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array, Indices, Mask
+from marginwise.display.plots._cells import cell_text
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection import Explanation, explain
 
@@ -52,8 +53,6 @@ def for_predicted(explanation: Explanation, codes: Indices) -> Array:
 
 def strongest(explanation: Explanation, values: Array, most: int) -> list[list[Reason]]:
     """Return the cells of each row that contribute most, the strongest first; those that contribute nothing are not."""
-    from marginwise.display.plots.contributions import cell_text
-
     found = []
     for row, cells in zip(values, explanation.data, strict=True):
         order = np.argsort(-np.abs(row), kind="stable")[:most]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 DEFAULT_STORE = "sqlite:///study.sqlite"
 
-#: Trials of a criterion of one's own beside the paper's study, as many as of its searches from random starts, and in
-#: the miniature.
+#: Trials of a criterion of one's own that is added to the paper's study, as many as of its searches from random
+#: starts, and in the miniature.
 BESIDE_PAPER, BESIDE_QUICK = 10, 1
 
 _EXAMPLES = """\

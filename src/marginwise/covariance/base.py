@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from marginwise._arrays import Array, Indices
-from marginwise.covariance.gaussian import SiteGaussian
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
+
+if TYPE_CHECKING:
+    from marginwise.covariance.gaussian import SiteGaussian
 
 
 class Covariance(ABC):
@@ -70,19 +73,12 @@ class SiteCovariance(Covariance):
         Variance of the latent values that K leaves out and the likelihood is blurred by; None is nothing.
     is_dense : bool
         Whether the covariances of its Gaussians are matrices in memory: then sites can be updated one at a time.
-    near : float
-        Residual of expectation propagation below which a step of Newton's method costs less than the updates of all
-        sites that it saves.
-    relaxed : float
-        Error of the means below which updates of all sites are mixed with earlier ones.
-    accuracy : float
-        Residual below which going on would be pointless.
+    single : bool
+        Whether it is kept in single precision.
     """
 
     is_dense: bool
-    near: float
-    relaxed: float
-    accuracy: float
+    single: bool = False
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack, solve
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.jit import compiled_vector
 from marginwise._runtime.memory import keep_freed_blocks
 from marginwise.covariance.base import ExpandingCovariance, RowCovariance, SiteCovariance
@@ -21,7 +21,8 @@ from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotan
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
 from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled
-from marginwise.kernels import Kernel, Precomputed
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.precomputed import Precomputed
 
 keep_freed_blocks()
 
@@ -44,9 +45,6 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
     X: Array
     diagonal: Array  # K(x_i, x_i), together in memory
     is_dense = True
-    near = 0.2
-    relaxed = 0.05
-    accuracy = 0.0
 
     @classmethod
     def of(cls, kernel: Kernel, X: Array) -> DenseCovariance:
@@ -137,25 +135,48 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
 
     def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
         """At a third of the cost of all moments."""
-        gram = self.gram
-        if tau.min() < 0.0:
-            mixed = np.eye(len(tau)) + tau[:, None] * gram
-            return lambda nu: solve(mixed, nu, check_finite=False)
-        root = np.sqrt(np.maximum(tau, _TAU_FLOOR))[:, None]
-        factor, _ = lapack.dpotrf(self._inner(root[:, 0]), lower=1, clean=0, overwrite_a=1)
-        is_weak = (tau * gram.diagonal() < _WEAK)[:, None]
+        if tau.min() >= 0.0:
+            return self.root_solver(tau)
+        mixed = np.eye(len(tau)) + tau[:, None] * self.gram
+        return lambda nu: solve(mixed, nu, check_finite=False)
 
-        def dual(nu: Array) -> Array:
-            """Return b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is too small to be divided by."""
-            columns = nu.reshape(len(tau), -1)
-            weak = np.where(is_weak, columns, 0.0)
-            right = (columns - weak) / root
-            if is_weak.any():
-                right -= root * (gram @ weak)
-            solution, _ = lapack.dpotrs(factor, right, lower=1, overwrite_b=1)
-            return (weak + root * solution).reshape(nu.shape)
+    def root_solver(self, tau: Array) -> RootSolver:
+        """Return the same for τ that are not negative, which has square roots as well."""
+        root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
+        factor, _ = lapack.dpotrf(self._inner(root), lower=1, clean=0, overwrite_a=1)
+        return RootSolver(self.gram, root[:, None], factor, (tau * self.diagonal < _WEAK)[:, None])
 
-        return dual
+
+@dataclass(frozen=True, eq=False)
+class RootSolver:
+    """From ν to b = (I + TK)⁻¹ν, with the lower Cholesky factor L of B = I + T^½KT^½; ``root`` is T^½.
+
+    ``is_weak`` are the rows whose τ is too small to be divided by.
+    """
+
+    gram: Array
+    root: Array
+    factor: Array
+    is_weak: Mask
+
+    def __call__(self, nu: Array) -> Array:
+        """Return b = T^½B⁻¹T^-½ν, or ν - T^½B⁻¹T^½Kν where τ is weak."""
+        columns = nu.reshape(len(self.root), -1)
+        weak = np.where(self.is_weak, columns, 0.0)
+        right = (columns - weak) / self.root
+        if self.is_weak.any():
+            right -= self.root * (self.gram @ weak)
+        solution, _ = lapack.dpotrs(self.factor, right, lower=1, overwrite_b=1)
+        return (weak + self.root * solution).reshape(nu.shape)
+
+    def half(self, V: Array) -> Array:
+        """Return H = L⁻¹T^½V, with HᵀH = VᵀT(I + KT)⁻¹V."""
+        return blas.dtrsm(1.0, self.factor, (self.root * V).T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+
+    def other_half(self, h: Array) -> Array:
+        """Return T^½L⁻ᵀh for a vector or columns: of h = Hu it is (I + TK)⁻¹TVu."""
+        columns = h.reshape(len(self.root), -1)
+        return (self.root * blas.dtrsm(1.0, self.factor, columns, lower=1, trans_a=1)).reshape(h.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from scipy.linalg import blas, lapack
 
 from marginwise._arrays import Array
 from marginwise.errors import NotConvergedError
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 #: Added to the diagonal of K_mm in units of K(x, x), so that inducing inputs may lie close together.
 JITTER = 1e-9

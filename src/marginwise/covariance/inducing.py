@@ -15,7 +15,7 @@ from marginwise._runtime.interrupts import safe_point
 from marginwise._runtime.jit import compiled
 from marginwise.covariance.blocks import as_blocks
 from marginwise.covariance.low_rank import LowRankCovariance
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 #: Mean residual at which there are enough inducing inputs: what they leave open of a latent value has then a standard
 #: deviation of a seventh, where the margin is 1.

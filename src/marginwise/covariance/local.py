@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
@@ -23,7 +23,7 @@ from marginwise.covariance.features import Features
 from marginwise.covariance.local_gaussian import LocalGaussian, local_gaussian
 from marginwise.covariance.partition import Partition
 from marginwise.covariance.rows import add_rows_and_sizes
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 #: Smallest variance that features leave open, in units of K(x, x): below, it is rounding, and may be negative.
 _LEAST_OPEN = 1e-10
@@ -69,9 +69,6 @@ class LocalCovariance(RowCovariance, SiteCovariance):
     """
 
     is_dense = False
-    near = 0.0
-    relaxed = 0.05
-    accuracy = 1e-6
 
     def __init__(self, kernel: Kernel, X: Array, inducing: Array, partition: Partition) -> None:
         self.kernel, self.partition, self.features = kernel, partition, Features(kernel, inducing)
@@ -202,11 +199,15 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         return local_gaussian(self, tau, nu)
 
     def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
-        """b = Pν - PTV C⁻¹ VᵀPν with P = (I + TR)⁻¹, R = blockdiag(K - VVᵀ), and C = I + VᵀPTV."""
-        solvers = self.blocks.map(_solver, columns=[self.to_blocks(tau)])
+        """b = Pν - PTV C⁻¹ VᵀPν with P = (I + TR)⁻¹, R = blockdiag(K - VVᵀ), and C = I + VᵀPTV.
+
+        Where no τ is negative, VᵀPTV = HᵀH and PTVu = T^½L⁻ᵀHu block by block, with L the factor of I + T^½RT^½.
+        """
+        solvers = self.blocks.map(_rooted if tau.min() >= 0.0 else _unrooted, columns=[self.to_blocks(tau)])
         solved = MemoryBlocks(solvers, self.blocks.sizes, self.rank)
-        C = np.eye(self.rank) + solved.total(_capacitance)
-        factor, failed = lapack.dpotrf(np.asfortranarray(C), lower=1, clean=0, overwrite_a=1)
+        C = solved.total(_capacitance)
+        C[np.diag_indices_from(C)] += 1.0
+        factor, failed = lapack.dpotrf(C, lower=1, clean=0, overwrite_a=1)
 
         def dual(nu: Array) -> Array:
             if failed:
@@ -219,10 +220,10 @@ class LocalCovariance(RowCovariance, SiteCovariance):
 
 
 class _Solver(NamedTuple):
-    """P of a block, as a function, its PTV, and VᵀPTV."""
+    """P of a block, as a function, the function from u to PTVu, and the lower triangle of VᵀPTV."""
 
     solve: Callable[[Array], Array]
-    N: Array
+    pull: Callable[[Array], Array]
     C: Array
 
 
@@ -245,10 +246,16 @@ def _times(block: Block, known: Array, x: Array) -> Array:
     return block.V @ known + block.open.gram @ x
 
 
-def _solver(block: Block, tau: Array) -> _Solver:
+def _rooted(block: Block, tau: Array) -> _Solver:
+    solver = block.open.root_solver(tau)
+    H = solver.half(block.V)
+    return _Solver(solver, lambda u: solver.other_half(H @ u), blas.dsyrk(1.0, H.T, lower=1))
+
+
+def _unrooted(block: Block, tau: Array) -> _Solver:
     solve = block.open.dual_solver(tau)
     N = solve(tau[:, None] * block.V)
-    return _Solver(solve, N, block.V.T @ N)
+    return _Solver(solve, lambda u: N @ u, np.asfortranarray(block.V.T @ N))
 
 
 def _capacitance(solver: _Solver) -> Array:
@@ -260,4 +267,4 @@ def _solve(solver: _Solver, x: Array) -> Array:
 
 
 def _pulled(solver: _Solver, u: Array) -> Array:
-    return solver.N @ u
+    return solver.pull(u)

@@ -23,11 +23,7 @@ from marginwise.covariance.blocks import Blocks
 from marginwise.covariance.features import Features
 from marginwise.covariance.low_rank_gaussian import LowRankGaussian, low_rank_gaussian, posterior_factor
 from marginwise.covariance.triangles import symmetric, weighted_gram
-from marginwise.kernels import Kernel
-
-#: Residual of expectation propagation that features of single precision can reach, and error of the means below which
-#: updates of so many sites can be mixed: from farther away they add up and lead astray.
-SINGLE_ACCURACY, SINGLE_RELAXED = 1e-3, 1e-2
+from marginwise.kernels.base import Kernel
 
 
 class _Block(NamedTuple):
@@ -39,10 +35,6 @@ class _Block(NamedTuple):
 
 class LowRankCovariance(SiteCovariance, ExpandingCovariance):
     """VVᵀ for the rows of a table, as a function of the hyperparameters; the residual goes into the likelihood's blur.
-
-    A product for Newton's method costs as much as an update of all sites, which brings the residual of expectation
-    propagation down by a factor of about four where rows are many. What low rank itself changes is larger than
-    ``accuracy`` by far.
 
     Attributes
     ----------
@@ -61,14 +53,9 @@ class LowRankCovariance(SiteCovariance, ExpandingCovariance):
     """
 
     is_dense = False
-    near = 0.0
-    relaxed = 0.05
-    accuracy = 1e-6
 
     def __init__(self, kernel: Kernel, rows: Blocks, inducing: Array, *, single: bool = False) -> None:
         self.kernel, self.inducing, self.rank, self.single = kernel, inducing, len(inducing), single
-        if single:
-            self.accuracy, self.relaxed = SINGLE_ACCURACY, SINGLE_RELAXED
         self._features = Features(kernel, inducing)
         self.factor = self._features.factor
         self._blocks = rows.keep(_with_features, (4 if single else 8) * self.rank, self._features, single)

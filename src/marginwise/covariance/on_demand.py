@@ -9,7 +9,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise.covariance.base import ExpandingCovariance, RowCovariance
 from marginwise.covariance.rows import add_rows_and_sizes
-from marginwise.kernels import Kernel
+from marginwise.kernels.base import Kernel
 
 #: Rows computed at a time.
 _CHUNK = 128

@@ -1,6 +1,6 @@
 """Model selection criteria: a number, and where it is smooth its gradient, for any hyperparameters."""
 
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.registry import (
     as_criterion,
     criterion_class,

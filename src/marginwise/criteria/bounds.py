@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.training import DenseTrained, train, wrong
+from marginwise.criteria.base import Criterion, Evaluation
+from marginwise.criteria.training import DenseTrainedSVM, train, wrong
 from marginwise.model import Model
 from marginwise.problem import Problem
 
@@ -60,7 +60,7 @@ class JaakkolaHaussler(Criterion):
         return trained.evaluation(trained.mean(wrong(least_margin(trained))))
 
 
-def least_margin(trained: DenseTrained) -> Array:
+def least_margin(trained: DenseTrainedSVM) -> Array:
     """Return a lower bound on the margin y_iθ^i_i of each point when one example of it is left out."""
     alpha = trained.solution.alpha * trained.problem.left_out / trained.problem.weights
     return trained.margin - alpha * trained.gram.diagonal()

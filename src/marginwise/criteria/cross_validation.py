@@ -1,6 +1,6 @@
 """k-fold cross-validation of the SVM: its error, and the log-loss of its normalised probabilities.
 
-Examples are dealt out to the folds: equal rows are in one fold if they are one example, and otherwise spread over them.
+Examples are assigned to the folds: equal rows are in one fold if they are one example, and otherwise spread over them.
 
 The log-loss takes Q(y|θ) = t(yθ)/[t(θ) + t(-θ)], t(z) = exp[-C l_p(z)], the likelihood of eq. (lh) normalised
 over the two labels, at the latent value of the SVM trained without the fold.
@@ -14,30 +14,32 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from marginwise._arrays import Array, Indices
-from marginwise.covariance import DenseCovariance
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise._arrays import Array
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import (
     OWN_STATE,
-    DenseTrained,
+    DenseTrainedSVM,
     check_start,
+    solution_cotangent,
     solve_distinct,
     starting_point,
     symmetric_product,
     wrong,
 )
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood, Slack, as_slack
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model
 from marginwise.multiplicity import assign_folds
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import Solution, solve_problem
+from marginwise.svm.api import solve_problem
+from marginwise.svm.base import Solution
 
 
 class _Folded(Criterion):
-    """What the two criteria share: into how many folds the rows go, and the seed that deals them out."""
+    """What the two criteria share: into how many folds the rows go, and the seed that assigns them."""
 
     direction = "minimise"
 
@@ -49,7 +51,9 @@ class _Folded(Criterion):
 
     def _validate(self, problem: Problem, model: Model, state: Any) -> _Validation:
         distinct = problem.distinct
-        return _validate(distinct, dealt_out(distinct, self.folds, self.seed), model, as_slack(self.likelihood), state)
+        return _validate(
+            distinct, fold_counts(distinct, self.folds, self.seed), model, as_slack(self.likelihood), state
+        )
 
 
 class CrossValidationError(_Folded):
@@ -129,20 +133,20 @@ class CrossValidationLogLoss(_Folded):
 class _Validation:
     """What each row's latent value is when a fold is left out, and the SVMs (None: no row left) that gave it.
 
-    Matrices have a row for each of the problem's and a column for each fold. ``dealt`` says how many examples of a row
+    Matrices have a row for each of the problem's and a column for each fold. ``counts`` says how many examples of a row
     are in a fold: the others of the same row stay in when that is left out.
     """
 
     problem: Problem
     covariance: DenseCovariance
-    dealt: Array
-    trained: tuple[DenseTrained | None, ...]
+    counts: Array
+    trained: tuple[DenseTrainedSVM | None, ...]
     latent: Array
 
     @property
     def shares(self) -> Array:
         """The shares of all rows in all folds in the mean."""
-        weights = self.problem.left_out[:, None] * self.dealt
+        weights = self.problem.left_out[:, None] * self.counts
         return weights / float(weights.sum())
 
     @property
@@ -166,7 +170,7 @@ class _Validation:
         for f, trained in enumerate(self.trained):
             if trained is None:
                 continue
-            test, support = np.flatnonzero(self.dealt[:, f]), trained.solution.support
+            test, support = np.flatnonzero(self.counts[:, f]), trained.solution.support
             beta_bar = np.zeros(trained.problem.n)
             beta_bar[support] = self.covariance.gram[np.ix_(trained.rows[support], test)] @ latent_bar[test, f]
             cotangent = solution_cotangent(trained, beta_bar)
@@ -180,34 +184,25 @@ class _Validation:
         return np.concatenate([[log_C], by_kernel]), self.status
 
 
-def stratified_folds(y: Array, folds: int, seed: int) -> Indices:
-    """Return the fold of each row: each class is shuffled and dealt out in turn, one class after the other.
-
-    There are never more folds than rows, so that none is empty.
-    """
-    dealt = assign_folds((y > 0).astype(np.intp), np.ones(len(y)), min(folds, len(y)), np.random.default_rng(seed))
-    return dealt.argmax(axis=1)
-
-
-def dealt_out(problem: Problem, folds: int, seed: int) -> Array:
+def fold_counts(problem: Problem, folds: int, seed: int) -> Array:
     """Return the number of examples of each row in each fold; there are never more folds than examples."""
     number = max(1, min(folds, int(problem.counted.sum())))
     return assign_folds(problem.labels, problem.counted, number, np.random.default_rng(seed))
 
 
-def _validate(problem: Problem, dealt: Array, model: Model, slack: Slack, state: Any) -> _Validation:
+def _validate(problem: Problem, counts: Array, model: Model, slack: Slack, state: Any) -> _Validation:
     """Train without each fold in turn, from the last solution without it, or else from that on all rows."""
-    k = dealt.shape[1]
+    k = counts.shape[1]
     if state is not None and not (isinstance(state, tuple) and len(state) == k):
         raise InvalidInputError("state", state, OWN_STATE)
     covariance = problem.dense_covariance(model)
     everything = np.empty(0)
     if state is None:
         everything = solve_problem(problem, model, slack, covariance=covariance).alpha
-    latent = np.zeros(dealt.shape)
-    trained: list[DenseTrained | None] = []
+    latent = np.zeros(counts.shape)
+    trained: list[DenseTrainedSVM | None] = []
     for f in range(k):
-        rest, test = dealt.sum(axis=1) - dealt[:, f], np.flatnonzero(dealt[:, f])
+        rest, test = counts.sum(axis=1) - counts[:, f], np.flatnonzero(counts[:, f])
         rows = np.flatnonzero(rest)
         if not len(rows):
             trained.append(None)
@@ -225,4 +220,4 @@ def _validate(problem: Problem, dealt: Array, model: Model, slack: Slack, state:
         support = one.solution.support
         latent[test, f] = covariance.gram[np.ix_(test, rows[support])] @ one.signed_alpha[support]
         trained.append(one)
-    return _Validation(problem, covariance, dealt, tuple(trained), latent)
+    return _Validation(problem, covariance, counts, tuple(trained), latent)

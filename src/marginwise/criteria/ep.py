@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.covariance import Sites
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.covariance.gaussian import Sites
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep.gradient import evidence_gradient, leave_one_out_with_gradient, mean_leave_one_out
 from marginwise.inference.ep.run import TOLERANCE, run_ep
-from marginwise.likelihoods import Likelihood
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import Status

@@ -6,18 +6,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.errors import InvalidInputError, choose
 from marginwise.inference.sampling.collect import Precision
 from marginwise.inference.sampling.hmc import N_SAMPLES
 from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
-from marginwise.likelihoods import Likelihood, as_slack
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Code
 
 #: What a gradient is worth sampling for when it only has to say where to go next.
-TO_CLIMB = Precision(relative=0.2, floor=1e-3, max_leapfrogs=10_000)
+TO_FOLLOW = Precision(relative=0.2, floor=1e-3, max_leapfrogs=10_000)
 
 
 class Evidence(Criterion):
@@ -34,7 +35,7 @@ class Evidence(Criterion):
         Whether to estimate the value as well.
     precision : Precision, optional
         When sampling stops: by default when the norm of the standard errors is a fifth of the gradient's, which is
-        enough to climb by, or at the latest after 10,000 leapfrog steps. Errors are then no larger than with the
+        enough to follow, or at the latest after 10,000 leapfrog steps. Errors are then no larger than with the
         paper's 20,000 draws.
     seed : int
         Seed of the noise.
@@ -70,7 +71,7 @@ class Evidence(Criterion):
         hmc_steps: int = N_SAMPLES,
     ) -> None:
         super().__init__(slack)
-        self.value, self.precision, self.seed = value, precision or TO_CLIMB, seed
+        self.value, self.precision, self.seed = value, precision or TO_FOLLOW, seed
         self.sampler = choose("sampler", sampler, ("guided", "paper"))
         if hmc_steps < 1:
             raise InvalidInputError("hmc_steps", hmc_steps, "a positive number")

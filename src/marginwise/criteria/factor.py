@@ -1,4 +1,4 @@
-"""The Cholesky factor of a symmetric positive definite matrix, and what criteria ask of it."""
+"""The Cholesky factor of a symmetric positive definite matrix, and what criteria ask of it: ln det(I + LK), too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from scipy.linalg import lapack
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
 from marginwise.covariance.triangles import inverse_triangle, mirrored
+
+NOT_POSITIVE_DEFINITE = (
+    "the determinant of I + LK could not be computed: the Gram matrix is so close to singular that rounding makes "
+    "it indefinite; a smaller C·k0 or shorter length scales help"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,42 @@ def factorise(matrix: Array) -> Factor | None:
     norm = float(np.abs(matrix).sum(axis=0).max())
     lower, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     return None if failed or not np.isfinite(norm) else Factor(lower, norm)
+
+
+@dataclass(frozen=True, eq=False)
+class Determinant:
+    """ln det(I + LK), L = diag(root²), by the factor of B = I + √L K √L."""
+
+    K: Array
+    root: Array
+    factor: Factor
+
+    @property
+    def log_det(self) -> float:
+        """ln det(I + LK)."""
+        return self.factor.log_det
+
+    def slopes(self) -> tuple[Array, Array]:
+        """Return its derivatives in K and, for each point, half of that in √L."""
+        inverse = self.factor.inverse()
+        # S = (K⁻¹ + L)⁻¹ has √L S = B⁻¹√L K and √L S √L = I - B⁻¹; ½ ∂ln det/∂√L_i = √L_i S_ii is taken from the
+        # one in which no digits cancel.
+        share = 1.0 - inverse.diagonal()
+        small = share < 0.5
+        indirect = np.einsum("ij,j,ij->i", inverse, self.root, self.K)
+        root_slope = np.where(small, indirect, share / np.where(small, 1.0, self.root))
+        inverse *= self.root[:, None]
+        inverse *= self.root
+        return inverse, root_slope
+
+
+def determinant(K: Array, root: Array) -> Determinant | None:
+    """Return ln det(I + LK), L = diag(root²), or None if rounding makes B = I + √L K √L indefinite."""
+    B = K * root
+    B *= root[:, None]
+    B[np.diag_indices_from(B)] += 1.0
+    factor = factorise(B)
+    return None if factor is None else Determinant(K, root, factor)
 
 
 @compiled_vector

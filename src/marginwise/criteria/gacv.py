@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.training import train
+from marginwise.criteria.base import Criterion, Evaluation
+from marginwise.criteria.training import solution_cotangent, train
 from marginwise.model import Model
 from marginwise.problem import Problem
 

@@ -17,14 +17,11 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.curvature import log_maximum, log_maximum_slope
-from marginwise.criteria.factor import Factor, factorise
-from marginwise.criteria.laplace import NOT_POSITIVE_DEFINITE, determinant
-from marginwise.criteria.training import principal_block, symmetric_product, train
+from marginwise.criteria.base import Criterion, Evaluation
+from marginwise.criteria.factor import NOT_POSITIVE_DEFINITE, Factor, determinant, factorise
+from marginwise.criteria.training import principal_block, solution_cotangent, symmetric_product, train
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
 
@@ -76,7 +73,7 @@ class KwokEvidence(Criterion):
         result = _log_determinant(K, W[rows])
         if isinstance(result, str):
             return trained.failed(result)
-        value = (log_maximum(trained) - 0.5 * result.log_det) / n
+        value = (trained.log_maximum - 0.5 * result.log_det) / n
         if not with_gradient:
             return trained.evaluation(value)
 
@@ -90,7 +87,7 @@ class KwokEvidence(Criterion):
             direction = 0.5 * beta + solution.direction + latent_bar
             G = symmetric_product(direction[:, None], beta[:, None])
             G[np.ix_(rows, rows)] -= 0.5 * K_slope
-            log_C = log_maximum_slope(trained) - 0.5 * float(W_slope @ W[rows]) + solution.log_C
+            log_C = trained.log_maximum_slope - 0.5 * float(W_slope @ W[rows]) + solution.log_C
             gradient = np.concatenate([[log_C], trained.covariance.contract(G)]) / n
         return trained.evaluation(value, gradient, solution.status)
 

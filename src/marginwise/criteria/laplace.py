@@ -5,32 +5,38 @@
 Linear slack, eq. (lapnv): over the marginal support vectors, L_i = 2π[α_i(C_i - α_i)/C_i]².
 Quadratic slack, eq. (laplace_qu): over all support vectors, L_i = C_i l_2''(z_i), smoothed to
 C_i exp[-a/(1 - z_i)].
+
+Of a Gram matrix of low rank, K = VVᵀ + D, the same formulas on m×m matrices:
+
+    ln det(I + LK) = Σ ln(1 + L_iD_i) + ln det A,   A = I + VᵀTV,   T = L/(1 + LD)
+
+Equations of many support vectors are solved by way of m×m ones, too (Woodbury). No n×n matrix is made.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack, solve
 
 from marginwise._arrays import Array
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.curvature import curvature, log_maximum, log_maximum_slope
-from marginwise.criteria.factor import Factor, factorise
-from marginwise.criteria.low_rank_laplace import laplace_low_rank, train_low_rank
-from marginwise.criteria.training import principal_block, train
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.criteria.base import Criterion, Evaluation
+from marginwise.criteria.factor import NOT_POSITIVE_DEFINITE, determinant
+from marginwise.criteria.training import Curvature, TrainedSVM, check_start, principal_block, solution_cotangent, train
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
+from marginwise.svm.api import solve_problem
+from marginwise.svm.low_rank import LEAST, positive_residual
 
-NOT_POSITIVE_DEFINITE = (
-    "the determinant of I + LK could not be computed: the Gram matrix is so close to singular that rounding makes "
-    "it indefinite; a smaller C·k0 or shorter length scales help"
-)
+#: Up to this many times the rank, the equations of the free support vectors are solved as they are: where D is tiny,
+#: as with nearly as many inducing inputs as rows, Woodbury's formula leaves few correct digits.
+_FEW = 2
 
 
 class LaplaceEvidence(Criterion):
@@ -65,10 +71,10 @@ class LaplaceEvidence(Criterion):
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the evidence and its gradient."""
         if problem.inducing is not None:
-            trained, gram = train_low_rank(problem, model, self.likelihood, state)
-            return laplace_low_rank(trained, gram, curvature(trained, self.a), with_gradient=with_gradient)
+            trained, gram = _train_low_rank(problem, model, self.likelihood, state)
+            return _low_rank(trained, gram, trained.curvature(self.a), with_gradient=with_gradient)
         trained = train(problem, model, self.likelihood, state)
-        curved = curvature(trained, self.a)
+        curved = trained.curvature(self.a)
         K = principal_block(trained.support_gram, curved.inside)
         spread = determinant(K, curved.root)
         if spread is None:
@@ -76,7 +82,7 @@ class LaplaceEvidence(Criterion):
         n = trained.total_weight
         support = trained.solution.support
         points = support[curved.inside]
-        value = (log_maximum(trained) - 0.5 * spread.log_det) / n
+        value = (trained.log_maximum - 0.5 * spread.log_det) / n
         if not with_gradient:
             return trained.evaluation(value, curved=len(points))
 
@@ -84,7 +90,7 @@ class LaplaceEvidence(Criterion):
         beta_bar = np.zeros(trained.problem.n)
         beta_bar[points] = -trained.problem.y[points] * root_slope * curved.by_alpha
         solution = solution_cotangent(trained, beta_bar)
-        log_C = log_maximum_slope(trained) - float(root_slope @ curved.by_log_C) + solution.log_C
+        log_C = trained.log_maximum_slope - float(root_slope @ curved.by_log_C) + solution.log_C
         block = -0.5 * K_slope
         if len(points) < len(support):
             curved_block, block = block, np.zeros_like(trained.support_gram)
@@ -94,37 +100,77 @@ class LaplaceEvidence(Criterion):
         return trained.evaluation(value, gradient, solution.status, curved=len(points))
 
 
-@dataclass(frozen=True, eq=False)
-class Determinant:
-    """ln det(I + LK), L = diag(root²), by the factor of B = I + √L K √L."""
-
-    K: Array
-    root: Array
-    factor: Factor
-
-    @property
-    def log_det(self) -> float:
-        """ln det(I + LK)."""
-        return self.factor.log_det
-
-    def slopes(self) -> tuple[Array, Array]:
-        """Return its derivatives in K and, for each point, half of that in √L."""
-        inverse = self.factor.inverse()
-        # S = (K⁻¹ + L)⁻¹ has √L S = B⁻¹√L K and √L S √L = I - B⁻¹; ½ ∂ln det/∂√L_i = √L_i S_ii is taken from the
-        # one in which no digits cancel.
-        share = 1.0 - inverse.diagonal()
-        small = share < 0.5
-        indirect = np.einsum("ij,j,ij->i", inverse, self.root, self.K)
-        root_slope = np.where(small, indirect, share / np.where(small, 1.0, self.root))
-        inverse *= self.root[:, None]
-        inverse *= self.root
-        return inverse, root_slope
+def _train_low_rank(
+    problem: Problem, model: Model, likelihood: Likelihood, start: Any
+) -> tuple[TrainedSVM, LowRankCovariance]:
+    """Train the SVM. Repeated rows stay: each has a residual of its own, which makes its α unique."""
+    gram, slack = problem.undivided_covariance(model), as_slack(likelihood)
+    assert isinstance(gram, LowRankCovariance)
+    solution = solve_problem(problem, model, slack, covariance=gram, start=check_start(start, problem.n))
+    return TrainedSVM(problem, model, slack, solution), gram
 
 
-def determinant(K: Array, root: Array) -> Determinant | None:
-    """Return ln det(I + LK), L = diag(root²), or None if rounding makes B = I + √L K √L indefinite."""
-    B = K * root
-    B *= root[:, None]
-    B[np.diag_indices_from(B)] += 1.0
-    factor = factorise(B)
-    return None if factor is None else Determinant(K, root, factor)
+def _low_rank(trained: TrainedSVM, gram: LowRankCovariance, curved: Curvature, *, with_gradient: bool) -> Evaluation:
+    """Return the evidence and its gradient; ``curved`` is √L of the support vectors with curvature."""
+    n, solution = trained.total_weight, trained.solution
+    points = solution.support[curved.inside]
+    D, root = positive_residual(gram), np.zeros(gram.n)
+    root[points] = curved.root
+    L = root**2
+    T = L / (1.0 + L * D)
+    A_inverse, half, log_det = _inverse(gram, T)
+    value = (trained.log_maximum - 0.5 * (log_det + float(np.log1p(L * D).sum()))) / n
+    if not with_gradient:
+        return trained.evaluation(value, curved=len(points))
+
+    spread = gram.moments(np.zeros(gram.rank), half)[1]  # of the values Vu
+    gain = T * (1.0 - T * spread)
+    v = spread / (1.0 - T * spread) + D
+    root_slope = (root * v / (1.0 + L * v))[points]  # ½ ∂ln det/∂√L = √L S_ii, S = (K⁻¹ + L)⁻¹
+    beta, beta_bar = trained.signed_alpha, np.zeros(gram.n)
+    beta_bar[points] = -trained.problem.y[points] * root_slope * curved.by_alpha
+    multiplier, by_solution = _support_equations(trained, gram, D, beta_bar)
+    direction = 0.5 * beta - multiplier
+
+    residual_bar = direction * beta - 0.5 * gain
+    floor = gram.residual < D
+    by_kernel = gram.contract(
+        np.column_stack([direction, beta]),
+        np.array([gram.project(beta), gram.project(direction)]),
+        -T[:, None],
+        A_inverse[None],
+        np.where(floor, 0.0, residual_bar),
+    )
+    floor_bar = LEAST[gram.single] * float(residual_bar[floor].sum()) / gram.n
+    by_kernel += gram.contract_prior_variance(np.full(gram.n, floor_bar))
+    log_C = trained.log_maximum_slope - float(root_slope @ curved.by_log_C) + by_solution
+    return trained.evaluation(value, np.concatenate([[log_C], by_kernel]) / n, curved=len(points))
+
+
+def _inverse(gram: LowRankCovariance, weights: Array) -> tuple[Array, Array, float]:
+    """Return A⁻¹, the inverse of A's lower factor, and ln det A for A = I + Vᵀdiag(weights)V."""
+    A = gram.weighted(weights)
+    A[np.diag_indices_from(A)] += 1.0
+    factor, _ = lapack.dpotrf(np.asfortranarray(A), lower=1, clean=1, overwrite_a=1)
+    half = lapack.dtrtri(factor, lower=1)[0]
+    return half.T @ half, half, 2.0 * float(np.log(factor.diagonal()).sum())
+
+
+def _support_equations(trained: TrainedSVM, gram: LowRankCovariance, D: Array, beta_bar: Array) -> tuple[Array, float]:
+    """Return λ of ``solution_cotangent`` and the derivative with respect to log C."""
+    solution, beta = trained.solution, trained.signed_alpha
+    free, bound = solution.marginal, solution.bound
+    ridge = trained.slack.ridge(trained.penalties)
+    own = D + ridge
+    multiplier = np.zeros(gram.n)
+    if len(free) <= _FEW * gram.rank:
+        V = gram.features_of(free)
+        multiplier[free] = solve(V @ V.T + np.diag(own[free]), beta_bar[free], assume_a="pos", check_finite=False)
+    else:
+        stiffness = np.zeros(gram.n)
+        stiffness[free] = 1.0 / own[free]
+        A_inverse = _inverse(gram, stiffness)[0]
+        pulled = stiffness * beta_bar
+        multiplier = pulled - stiffness * gram.expand(A_inverse @ gram.project(pulled))
+    across = gram.expand(gram.project(multiplier))
+    return multiplier, float(multiplier @ (ridge * beta)) + float(beta[bound] @ (beta_bar - across)[bound])

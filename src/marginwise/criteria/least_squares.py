@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model

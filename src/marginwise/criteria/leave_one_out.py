@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.bounds import least_margin
-from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.training import DenseTrained, principal_block, starting_point, train, wrong
+from marginwise.criteria.training import DenseTrainedSVM, principal_block, starting_point, train, wrong
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import solve_dense
+from marginwise.svm.api import solve_svm
 
 #: Distance from zero beyond which the bound is trusted over a second training (its natural unit is 1).
 _SURE = 1e-6
@@ -65,7 +66,7 @@ class LeftOut:
     status: Status
 
 
-def leave_out(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
+def leave_out(trained: DenseTrainedSVM, points: Indices) -> Iterator[LeftOut]:
     """Yield the SVM without each of these points, in no particular order."""
     remainder = trained.problem.weights - trained.problem.left_out
     whole = remainder[points] <= 0.0
@@ -77,7 +78,7 @@ def leave_out(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
         yield _lightened(trained, int(i), float(remainder[i]))
 
 
-def _without(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
+def _without(trained: DenseTrainedSVM, points: Indices) -> Iterator[LeftOut]:
     """Leave ascending points out altogether; from one to the next one row and column of the matrix change."""
     y, penalties, beta, full = trained.problem.y, trained.penalties, trained.signed_alpha, trained.solution
     rows = np.arange(1, trained.problem.n)
@@ -90,13 +91,13 @@ def _without(trained: DenseTrained, points: Indices) -> Iterator[LeftOut]:
             K[place] = K[:, place] = trained.gram[rows[place], rows]
         latent = full.latent[rows] - trained.gram[rows, i] * beta[i]
         start = starting_point(latent, y[rows], penalties[rows], trained.slack, full.alpha[rows])
-        solution = solve_dense(K, y[rows], penalties[rows], trained.slack, start=start)
+        solution = solve_svm(DenseCovariance.of_matrix(K), y[rows], penalties[rows], trained.slack, start=start)
         alpha = np.zeros(trained.problem.n)
         alpha[rows] = solution.alpha
         yield LeftOut(int(i), float(trained.gram[i] @ (y * alpha)), alpha, solution.status)
 
 
-def _lightened(trained: DenseTrained, i: int, weight: float) -> LeftOut:
+def _lightened(trained: DenseTrainedSVM, i: int, weight: float) -> LeftOut:
     """Lower the weight of a row to ``weight``."""
     full, y = trained.solution, trained.problem.y
     penalties = trained.penalties.copy()
@@ -105,5 +106,5 @@ def _lightened(trained: DenseTrained, i: int, weight: float) -> LeftOut:
     alpha[i] = min(alpha[i], penalties[i])
     latent = full.latent + trained.gram[:, i] * (y[i] * (alpha[i] - full.alpha[i]))
     start = starting_point(latent, y, penalties, trained.slack, alpha)
-    solution = solve_dense(trained.gram, y, penalties, trained.slack, start=start)
+    solution = solve_svm(trained.covariance, y, penalties, trained.slack, start=start)
     return LeftOut(i, float(solution.latent[i]), solution.alpha, solution.status)

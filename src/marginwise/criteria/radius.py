@@ -21,15 +21,17 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from marginwise._arrays import Array
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.criteria.training import OWN_STATE, DenseTrained, check_start, train
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.criteria.base import Criterion, Evaluation
+from marginwise.criteria.training import OWN_STATE, DenseTrainedSVM, check_start, solution_cotangent, train
 from marginwise.errors import InvalidInputError, choose
-from marginwise.likelihoods import LINEAR, Likelihood
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import LINEAR
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import Solution, solve_dense
+from marginwise.svm.api import solve_svm
+from marginwise.svm.base import Solution
 
 #: Relative difference of norms that is rounding.
 _EQUAL = 1e-12
@@ -95,7 +97,7 @@ class Ball:
     solution: Solution | None
 
 
-def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
+def smallest_ball(trained: DenseTrainedSVM, start: Solution | None = None) -> Ball:
     """Return the smallest ball around the points in the feature space of K, K + I/C for quadratic slack."""
     ridge, own = trained.slack.ridge(trained.penalties), _own_part(trained)
     P = trained.gram - trained.model.kernel.offset
@@ -116,7 +118,7 @@ def smallest_ball(trained: DenseTrained, start: Solution | None = None) -> Ball:
 
 def _centre(P: Array, q: Array, start: Solution | None) -> tuple[Array, float, Solution]:
     """Return γ, R² and the one-class SVM they come from, where all points have the same norm."""
-    solution = solve_dense(P, np.ones(len(q)), 2.0 / P.diagonal(), LINEAR, start=start)
+    solution = solve_svm(DenseCovariance.of_matrix(P), np.ones(len(q)), 2.0 / P.diagonal(), LINEAR, start=start)
     total = float(solution.alpha.sum())
     return solution.alpha / total, float(q[0]) - 1.0 / total, solution
 
@@ -130,7 +132,9 @@ def _centre_of_unequal(P: Array, q: Array, start: Solution | None) -> tuple[Arra
     for _ in range(_MOST_ROUNDS):
         pull = 0.5 * q + mu
         hard = 2.0 * pull**2 / P.diagonal()
-        solution = solve_dense(P / np.outer(pull, pull), np.ones(len(q)), hard, LINEAR, start=solution)
+        solution = solve_svm(
+            DenseCovariance.of_matrix(P / np.outer(pull, pull)), np.ones(len(q)), hard, LINEAR, start=solution
+        )
         gamma = solution.alpha / pull
         excess = float(gamma.sum()) - 1.0
         if abs(excess) <= _SUMS_TO_ONE:
@@ -146,7 +150,7 @@ def _centre_of_unequal(P: Array, q: Array, start: Solution | None) -> tuple[Arra
     return gamma, float(gamma @ q - gamma @ P @ gamma), solution
 
 
-def _norm_bound(trained: DenseTrained) -> Ball:
+def _norm_bound(trained: DenseTrainedSVM) -> Ball:
     """Return R² ≤ max K(x, x), with 1/C more for quadratic slack: the ball around the origin."""
     own = _own_part(trained)
     squared = trained.covariance.diagonal + own
@@ -156,7 +160,7 @@ def _norm_bound(trained: DenseTrained) -> Ball:
     return Ball(float(squared[farthest]), gradient, CONVERGED, None)
 
 
-def _own_part(trained: DenseTrained) -> float:
+def _own_part(trained: DenseTrainedSVM) -> float:
     """Return what quadratic slack adds to the squared norm of an example: 1/C, whatever its weight."""
     return float(trained.slack.ridge(np.array([trained.model.C]))[0])
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from marginwise.criteria.base import Criterion, Evaluation, attempt, require_complete
 from marginwise.criteria.bounds import JaakkolaHaussler, SupportVectorFraction
-from marginwise.criteria.contract import Criterion, Evaluation, attempt, require_complete
 from marginwise.criteria.cross_validation import CrossValidationError, CrossValidationLogLoss
 from marginwise.criteria.ep import EPEvidence, EPLeaveOneOut
 from marginwise.criteria.evidence import Evidence
@@ -20,8 +20,9 @@ from marginwise.criteria.radius import RadiusMargin
 from marginwise.criteria.span import RawSpan, Span
 from marginwise.errors import InvalidInputError, choose
 from marginwise.hyperparameters import as_model
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import Likelihood, as_likelihood
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods import as_likelihood
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model, Values
 from marginwise.problem import as_problem
 

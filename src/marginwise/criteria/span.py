@@ -17,12 +17,11 @@ import numpy as np
 from scipy.special import expit
 
 from marginwise._arrays import Array
-from marginwise.criteria.adjoint import solution_cotangent
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.factor import Factor, factorise
-from marginwise.criteria.training import DenseTrained, train, wrong
+from marginwise.criteria.training import DenseTrainedSVM, solution_cotangent, train, wrong
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood
+from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model
 from marginwise.problem import Problem
 
@@ -148,7 +147,7 @@ class Spans:
         return K_slope, by_alpha + copies, log_C - float(copies @ alpha)
 
 
-def weighted_spans(trained: DenseTrained, eta: float) -> Spans | None:
+def weighted_spans(trained: DenseTrainedSVM, eta: float) -> Spans | None:
     """Return α_i S_i² with smoothing ``eta``, or None if M is singular to rounding."""
     support = trained.solution.support
     alpha, C = trained.solution.alpha[support], trained.penalties[support]

@@ -1,4 +1,15 @@
-"""The trained SVM as the criteria see it: repeated rows merged, the quantities of their formulas at hand."""
+"""The trained SVM as the criteria see it: repeated rows merged, what their formulas need at hand, and its derivative.
+
+The derivative of the solution is taken backwards, from ∂V/∂β to ∂V/∂K and ∂V/∂log C. On a fixed support set β = y∘α
+obeys linear equations: one factorisation differentiates it.
+
+    (K_mm + D) β_m + K_mb β_b = y_m,  β_b = C_b y_b    (m marginal, b bound support vectors)
+
+with D = 0 for linear slack, and D = diag(1/C_i) and no bound ones for quadratic slack. With λ = (K_mm + D)⁻¹ ∂V/∂β_m
+and zero elsewhere, the cotangent of K is -sym(λβᵀ).
+Where a point enters or leaves the support β is continuous and its slope jumps: the result is the slope on the
+side of the support set at hand.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +20,46 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.covariance import DenseCovariance
-from marginwise.criteria.contract import Evaluation
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.criteria.base import Evaluation
+from marginwise.criteria.factor import factorise
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import Likelihood, Slack, as_slack
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
-from marginwise.status import Status
-from marginwise.svm import Solution, solve_svm
-from marginwise.svm.contract import describe
+from marginwise.status import CONVERGED, Status
+from marginwise.svm.api import solve_svm
+from marginwise.svm.base import Solution, describe
 
 #: A margin (natural unit 1) this close to zero is a tie, which H(0) = 1 in eq. (hinge) counts as an error.
 _TIE = 1e-10
+
+#: Reciprocal condition below which the derivative of the solution has no correct digit left.
+_SINGULAR = 1e-15
+
+_NO_DERIVATIVE = Status(
+    False,
+    "there is no gradient: the equations of the support vectors are singular to rounding, and their solution "
+    "can't be differentiated; shorter length scales or a smaller C·k0 help",
+)
 
 #: What a criterion can be started from.
 OWN_STATE = "None, or the state of an evaluation of this criterion on this problem"
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class Curvature:
+    """√L of the points with curvature (their places among the support vectors), and its derivatives."""
+
+    inside: Indices
+    root: Array
+    by_alpha: Array
+    by_log_C: Array
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedSVM:
     """An SVM's solution with what it is the solution of."""
 
     problem: Problem
@@ -60,6 +92,32 @@ class Trained:
         """Where the marginal support vectors stand among the support vectors."""
         return np.searchsorted(self.solution.support, self.solution.marginal)
 
+    @property
+    def log_maximum(self) -> float:
+        """ln Q*(Y|X), the height of the posterior's maximum: eq. (p*yx) times n."""
+        kappa = self.slack.log_kappa(self.model.C)
+        return float(-0.5 * self.solution.alpha @ self.margin - self._loss + self.total_weight * kappa)
+
+    @property
+    def log_maximum_slope(self) -> float:
+        """∂ln Q*/∂log C: the maximum moves, but to no first-order effect."""
+        C = self.model.C
+        return float(self.total_weight * C * self.slack.log_kappa_derivative(C) - self._loss)
+
+    @property
+    def _loss(self) -> float:
+        return float(self.penalties @ self.slack.loss(self.margin))
+
+    def curvature(self, a: float) -> Curvature:
+        """Return √L of the marginal support vectors, as Laplace's approximation takes it; without those where it is 0.
+
+        ``a`` smooths l_2'', for quadratic slack.
+        """
+        marginal = self.solution.marginal
+        rows = self.slack.root_curvature(self.solution.alpha[marginal], self.penalties[marginal], a)
+        curved = np.flatnonzero(rows.root)
+        return Curvature(self.marginal_in_support[curved], *(row[curved] for row in rows))
+
     def mean(self, values: Array) -> float:
         """Return the weighted mean over the examples."""
         return float(self.problem.weights @ values) / self.total_weight
@@ -79,7 +137,7 @@ class Trained:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseTrained(Trained):
+class DenseTrainedSVM(TrainedSVM):
     """The same with the Gram matrix at hand.
 
     ``problem`` has no repeated rows: for linear slack the split of α between copies of a row is arbitrary; only
@@ -122,7 +180,7 @@ def train(
     model: Model,
     likelihood: Likelihood,
     start: Any = None,
-) -> DenseTrained:
+) -> DenseTrainedSVM:
     """Train the SVM on the problem, its repeated rows merged; a likelihood that is no slack has none."""
     merged, rows, _ = merge_repeated(problem, problem.repeats)
     covariance = merged.dense_covariance(model)
@@ -136,10 +194,40 @@ def solve_distinct(
     slack: Slack,
     covariance: DenseCovariance,
     start: Solution | None,
-) -> DenseTrained:
+) -> DenseTrainedSVM:
     """Train the SVM on a problem whose rows all differ."""
     solution = solve_svm(covariance, problem.y, problem.penalties(model.C), slack, start=start)
-    return DenseTrained(problem, model, slack, solution, covariance, rows)
+    return DenseTrainedSVM(problem, model, slack, solution, covariance, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class SolutionCotangent:
+    """∂V/∂K = sym(direction βᵀ) and ∂V/∂log C for a function V of the solution, where ``status`` is ok."""
+
+    direction: Array
+    log_C: float
+    status: Status = CONVERGED
+
+
+def solution_cotangent(trained: DenseTrainedSVM, beta_bar: Array) -> SolutionCotangent:
+    """Return the cotangents of a function V with ∂V/∂β = ``beta_bar``; entries off the support are not read.
+
+    V may depend on the latent values θ = Kβ too: add K ∂V/∂θ to ``beta_bar``, and ∂V/∂θ to the direction.
+    """
+    solution, beta = trained.solution, trained.signed_alpha
+    free, bound = solution.marginal, solution.bound
+    ridge = trained.slack.ridge(trained.penalties)[free]
+    block = principal_block(trained.support_gram, trained.marginal_in_support).copy()
+    block.reshape(-1)[:: len(block) + 1] += ridge  # the diagonal
+    factor = factorise(block)
+    if factor is None or factor.reciprocal_condition < _SINGULAR:
+        return SolutionCotangent(np.zeros_like(beta), 0.0, _NO_DERIVATIVE)
+    multiplier = factor.solve(beta_bar[free])
+    direction = np.zeros_like(beta)
+    direction[free] = -multiplier
+    # ∂D/∂log C = -D and ∂β_b/∂log C = β_b, and β_m follows
+    by_bound = float(beta[bound] @ (beta_bar[bound] - trained.gram[np.ix_(bound, free)] @ multiplier))
+    return SolutionCotangent(direction, float(multiplier @ (ridge * beta[free])) + by_bound)
 
 
 def check_start(start: Any, n: int) -> Solution | None:

@@ -205,7 +205,7 @@ def load_table(
     if not columns:
         raise wrong_file(
             grid.path,
-            f"at least one column beside the target {grid.names[goal]!r}; name the delimiter if it has more",
+            f"at least one column in addition to the target {grid.names[goal]!r}; name the delimiter if it has more",
         )
     known = {grid.index("categories", name): values for name, values in (categories or {}).items()}
     grid = grid.with_missing([*columns, goal], missing_values)

@@ -211,7 +211,7 @@ def as_cell(value: Value) -> Cell:
 
 
 def _width(header: Sequence[str], body: Sequence[Sequence[Cell]]) -> float:
-    """Return about how many pixels a table needs: letters of 7.5, and room beside each column; names may be broken."""
+    """Return about how many pixels a table needs: letters of 7.5, and room next to each column; names may be broken."""
     columns = [
         [*name.split(), "", *(text for row in body for text in (row[place].text, row[place].detail))]
         for place, name in enumerate(header)

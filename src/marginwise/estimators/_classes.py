@@ -18,7 +18,7 @@ from marginwise._arrays import Array, Indices, Mask
 from marginwise.covariance import as_blocks
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
-from marginwise.row_hash import draw_rows, group_ids, hash_rows
+from marginwise.row_hash import draw_rows, first_rows, group_ids, hash_rows, joint_ids, totals
 
 #: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
@@ -120,20 +120,12 @@ class ClassificationTable:
 
     def merged_unsorted(self) -> ClassificationTable:
         """Return the same for rows that are not in memory, in the order that they have."""
-        keys = self.inputs * len(self.classes) + self.codes
-        first, places = np.unique(keys, return_index=True, return_inverse=True)[1:]
-        if len(first) == len(keys):
+        kept, went = first_rows(joint_ids(self.inputs, self.codes))
+        if len(kept) == len(went):
             return self
-        order = np.argsort(first)
-        kept = first[order]
-        columns = np.array([np.bincount(places, column)[order] for column in (self.weights, self.examples)])
-        went = np.argsort(order)[places]
-        return replace(
-            self._of(self.X[kept], kept),
-            weights=columns[0],
-            examples=columns[1],
-            places=_followed(self.places, went),
-        )
+        weights, examples = (totals(went, column) for column in (self.weights, self.examples))
+        places = _followed(self.places, went)
+        return replace(self._of(self.X[kept], kept), weights=weights, examples=examples, places=places)
 
     def counted(self) -> ClassificationTable:
         """Return the table of distinct rows with the number of examples that each of them is."""

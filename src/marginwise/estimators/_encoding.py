@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_expit
 
 from marginwise._arrays import Array, Indices, Mask
 from marginwise.errors import Finding, InvalidInputError
@@ -56,12 +55,6 @@ class Encoding:
     shares: tuple[Array, ...]
     n_values: tuple[int, ...]
     donors: Array
-
-    @classmethod
-    def plain(cls, scaling: Scaling) -> Encoding:
-        """Return the encoding of numbers without gaps that a scaling alone is."""
-        d = len(scaling.unit)
-        return cls(scaling, np.zeros(d), np.zeros(d), (np.empty(0),) * d, (0,) * d, np.empty((0, d)))
 
     @classmethod
     def learnt(cls, cells: Array, weights: Array, n_values: Sequence[int], standardize: bool) -> Encoding:
@@ -178,13 +171,6 @@ def averaged(values: Array, owners: Indices) -> Array:
     """Return the mean over the copies of each row."""
     first = np.flatnonzero(np.diff(owners, prepend=-1))
     return np.add.reduceat(values, first) / np.bincount(owners)[:, None]
-
-
-def averaged_log_odds(log_odds: Array, owners: Indices) -> Array:
-    """Return the log-odds of the mean probability over the copies of each row."""
-    first = np.flatnonzero(np.diff(owners, prepend=-1))
-    for_, against = (np.logaddexp.reduceat(log_expit(sign * log_odds), first) for sign in (1.0, -1.0))
-    return for_ - against
 
 
 def averaged_log_proba(log_proba: Array, owners: Indices) -> Array:

@@ -26,6 +26,9 @@ BEST, MEAN, VOTE = "best", "mean", "vote"
 #: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
 _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
 
+#: That of many rows: every column has a curve of its own as well, which few rows could not tell from the rest.
+_MANY_ROWS = Model(1.0, Blend(k2=1.0))
+
 
 def check_parameters(estimator: Any) -> None:
     """Raise if a parameter has a value that is not allowed; criterion and search are checked where they are made."""
@@ -37,7 +40,7 @@ def check_parameters(estimator: Any) -> None:
     if not isinstance(estimator.standardize, (bool, np.bool_)):
         raise InvalidInputError("standardize", estimator.standardize, "True or False")
     if estimator.standardize and _has_row_numbers(estimator.kernel):
-        wanted = "False beside a Precomputed kernel: its input is a row number"
+        wanted = "False with a Precomputed kernel: its input is a row number"
         raise InvalidInputError("standardize", estimator.standardize, wanted)
     check_n_jobs(estimator.n_jobs)
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
@@ -66,10 +69,10 @@ def _check_combine(estimator: Any) -> None:
     """Raise if there is nothing to combine, or not what would be combined."""
     combine = choose("combine", estimator.combine, (BEST, MEAN, VOTE))
     if combine != BEST and estimator.restarts == 0:
-        wanted = f'"{BEST}", or restarts of 1 or more beside it: they find what is combined'
+        wanted = f'"{BEST}", or restarts of 1 or more with it: they find what is combined'
         raise InvalidInputError("combine", combine, wanted)
     if combine != BEST and estimator.predictor == "svm":
-        wanted = f'"{BEST}", or predictor="posterior" beside it: posteriors are what is combined'
+        wanted = f'"{BEST}", or predictor="posterior" with it: posteriors are what is combined'
         raise InvalidInputError("combine", combine, wanted)
 
 
@@ -97,11 +100,13 @@ def chosen_subset(subset: str | int | None, rank: str | int | None, n: int) -> i
     return None if size is None or size >= n else int(size)
 
 
-def as_template(kernel: Any) -> Model:
-    """Return the form of the models to tune, with one length scale."""
+def as_template(kernel: Any, *, many: bool = False) -> Model:
+    """Return the form of the models to tune, with one length scale; ``many`` says whether rows are."""
     require_no_name_of_a_matrix(kernel, "TunedSVC(kernel=Precomputed(K), standardize=False)")
     if isinstance(kernel, str):
         template = _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
+        if many and kernel == AUTO:
+            template = _MANY_ROWS
     elif not isinstance(kernel, Kernel):
         raise InvalidInputError("kernel", kernel, '"auto", "rbf" or a kernel of marginwise.kernels')
     else:

@@ -10,7 +10,7 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise.problem import FAR, require_near
 
-#: Rows that are added up at a time: their temporaries are small beside a table.
+#: Rows that are added up at a time: their temporaries are small compared with a table.
 _BLOCK = 4096
 
 

@@ -53,11 +53,6 @@ class TableMixin:
         warn_of_table(remarks)
         return cells
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "_encoding" in state and "_schema" not in state:  # models of before there were schemas
-            state = {"_schema": Schema.numeric(range(len(state["_encoding"].shares)))} | state
-        super().__setstate__(state)  # type: ignore[misc]
-
 
 def warn_of_table(remarks: Iterable[str]) -> None:
     """Warn of how a table was taken."""

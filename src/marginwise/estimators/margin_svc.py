@@ -15,16 +15,14 @@ from marginwise._runtime.jit import telling_of_compilation
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._encoding import Encoding, averaged
 from marginwise.estimators._parameters import require_no_name_of_a_matrix
-from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin, warn_of_table
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
-from marginwise.likelihoods import Slack, as_slack
+from marginwise.likelihoods import as_slack
 from marginwise.model import Model
-from marginwise.problem import FAR, Problem, require_near
-from marginwise.svm import solve_problem
-from marginwise.svm.pairs import PairMachines, train_pairs
+from marginwise.problem import FAR, require_near
+from marginwise.svm.pairs import train_pairs
 
 #: Rows predicted at a time.
 _BLOCK = 2048
@@ -121,21 +119,10 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         inputs = self._encoding(table.X)
         require_near(inputs, instead="scale the inputs, as sklearn.preprocessing.StandardScaler does")
         self.classes_ = table.classes
-        if len(table.classes) == 2:
-            self._fit_two(Problem(inputs, np.where(table.codes == 1, 1.0, -1.0), table.weights), slack)
-        else:
-            machines, self.solutions_ = train_pairs(
-                inputs, table.codes, len(table.classes), table.weights, self.hyperparameters_, slack
-            )
-            self.support_, self.dual_coef_ = machines.support, machines.coefficients
-        self.support_vectors_ = inputs[self.support_]
-        self.n_support_ = np.bincount(table.codes[self.support_], minlength=len(table.classes))
-
-    def _fit_two(self, problem: Problem, slack: Slack) -> None:
-        solution = solve_problem(problem, self.hyperparameters_, slack)
-        self.solutions_ = [solution]
-        self.support_ = solution.support
-        self.dual_coef_ = (problem.y * solution.alpha)[None, self.support_]
+        model, n_classes = self.hyperparameters_, len(table.classes)
+        self._machines, self.solutions_ = train_pairs(inputs, table.codes, n_classes, table.weights, model, slack)
+        self.support_, self.dual_coef_ = self._machines.support, self._machines.coefficients
+        self.support_vectors_, self.n_support_ = self._machines.points, self._machines.n_support
 
     @property
     def _n_inputs(self) -> int:
@@ -156,40 +143,15 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         These are the number of pairs that the class wins, and less than 1/2 more or less for how clearly it does.
         """
         check_is_fitted(self)
-        values = self._decisions(self._cells(X))
-        return values[:, 0] if len(self.classes_) == 2 else values
+        cells = self._cells(X)
+        values = np.vstack([self._decisions(cells[start : start + _BLOCK]) for start in range(0, len(cells), _BLOCK)])
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def _decisions(self, cells: Array) -> Array:
-        n_values = len(self.classes_) if self._by_pairs else len(self.dual_coef_)
-        latent = np.empty((len(cells), n_values))
-        for start in range(0, len(cells), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            filled, owners = self._encoding.filled(cells[rows])
-            inputs = np.clip(self._encoding(filled), -FAR, FAR)  # farther is as far from all rows
-            values = self._latent(inputs)
-            latent[rows] = values if owners is None else averaged(values, owners)
-        return latent
-
-    def _latent(self, inputs: Array) -> Array:
-        if self._by_pairs:
-            return self._machines.decision(inputs)
-        return self.hyperparameters_.kernel.cross(inputs, self.support_vectors_) @ self.dual_coef_.T
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "support_vectors_" in state and "_encoding" not in state:  # of before words and gaps
-            state = {**state, "_encoding": Encoding.plain(Scaling.none(state["support_vectors_"]))}
-        super().__setstate__(state)
-
-    @property
-    def _by_pairs(self) -> bool:
-        """Models that were saved before there were pairs separate each class from the rest."""
-        return len(self.classes_) > 2 and hasattr(self, "n_support_")
-
-    @property
-    def _machines(self) -> PairMachines:
-        points, support = self.support_vectors_, self.support_
-        kernel = self.hyperparameters_.kernel
-        return PairMachines(len(self.classes_), kernel, points, self.dual_coef_, support, self.n_support_)
+        filled, owners = self._encoding.filled(cells)
+        inputs = np.clip(self._encoding(filled), -FAR, FAR)  # farther is as far from all rows
+        values = self._machines.decision(inputs)
+        return values if owners is None else averaged(values, owners)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the positive latent function, or that wins most pairs."""

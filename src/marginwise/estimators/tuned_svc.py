@@ -28,6 +28,7 @@ from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged
 from marginwise.estimators._explaining import explanation
 from marginwise.estimators._explanation import Explanation
 from marginwise.estimators._parameters import (
+    AUTO,
     BEST,
     VOTE,
     as_template,
@@ -49,8 +50,8 @@ from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
 from marginwise.priors import Prior
 from marginwise.problem import Problem, labelled_problem
-from marginwise.search import Limits, Record, Run, Trace, as_search
-from marginwise.search.fit_progress import whole_fit
+from marginwise.search import Limits, Record, Trace, Tuning, as_search
+from marginwise.search.progress import whole_fit
 from marginwise.tuning import SearchSettings
 
 #: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
@@ -160,7 +161,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         Which of these rows are copies of each other, and were left out together.
     trace_ : Trace
         The search that found ``hyperparameters_``.
-    restarts_ : tuple of Run
+    restarts_ : tuple of Tuning
         All searches of the main tuning.
     ensemble_ : Ensemble
         The model behind it: its members, their weights, what was held out.
@@ -285,8 +286,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             progress=self.progress,
         )
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
+        many = policy.rank == AUTO
         declared = candidates(
-            as_template(self.kernel),
+            as_template(self.kernel, many=many),
             inputs.shape,
             len(table.classes),
             columns=self._encoding.columns,
@@ -296,6 +298,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             prior=prior,
             svm=self.predictor == "svm",
             exact=policy.exact,
+            many=many and not is_dask(inputs),
         )
         return FitConfig(
             declared,
@@ -388,7 +391,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         return self.ensemble_.main.tuning.trace
 
     @property
-    def restarts_(self) -> tuple[Run, ...]:
+    def restarts_(self) -> tuple[Tuning, ...]:
         """All searches of that tuning."""
         return self.ensemble_.main.tuning.restarts
 

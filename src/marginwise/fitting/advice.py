@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.model import Model
-from marginwise.search import Run
+from marginwise.search.trace import Tuning
 from marginwise.status import Code, Status
-from marginwise.tuning import Tuning
 
 #: Searches whose scores differ by less found the same optimum: the criteria are means over examples, of order one.
 _SAME = 1e-3
@@ -44,7 +43,7 @@ def _unfinished(tuning: Tuning, max_evaluations: int | None) -> list[str]:
     return [] if tuning.status.code is Code.BUDGET else [f"the search did not converge: {tuning.status.message}"]
 
 
-def _left_out(runs: Sequence[Run]) -> list[str]:
+def _left_out(runs: Sequence[Tuning]) -> list[str]:
     """Say that some of the searches whose ends predict together did not converge."""
     lost = sum(not run.status.ok for run in runs)
     if len(runs) < 2 or lost == 0:
@@ -73,7 +72,7 @@ def _law_of(name: str) -> str:
     return f"{name}={law}" if name in ("C", "k0", "koff") else f'laws={{"{name}": {law}}}'
 
 
-def _at_odds(runs: Sequence[Run], criterion: Criterion) -> list[str]:
+def _at_odds(runs: Sequence[Tuning], criterion: Criterion) -> list[str]:
     """Say that the best of several searches was alone in finding its optimum."""
     scores = np.array([run.score for run in runs if np.isfinite(run.score)])
     if len(scores) < 2 or (scores > scores.max() - _SAME).sum() > 1:

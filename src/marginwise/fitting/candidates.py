@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.pairs import OverPairs
 from marginwise.fitting.labels import LabelModel, LeastSquaresLabels, SlackLabels, SoftmaxLabels
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import selection_names
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.priors import Prior
 
@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Auxiliary:
-    """A simpler model with one length scale that stands beside the others: where it starts, and how it is tuned."""
+    """A simpler model with one length scale in addition to the others: where it starts, and how it is tuned."""
 
     start: Model
     criterion: Criterion
@@ -76,6 +76,8 @@ class CandidateList:
         Selections of inputs that are tried with one length scale, each screened anew on every fold.
     columns : tuple of int or None
         The column that each input belongs to, if not to its own.
+    scored : bool
+        Whether the main kernel is tried on normal scores of the inputs as well.
     """
 
     criterion: Criterion
@@ -87,6 +89,7 @@ class CandidateList:
     gated: bool = True
     screens: tuple[str, ...] = ()
     columns: tuple[int, ...] | None = None
+    scored: bool = False
 
 
 def candidates(
@@ -101,6 +104,7 @@ def candidates(
     prior: Prior,
     svm: bool,
     exact: bool,
+    many: bool = False,
 ) -> CandidateList:
     """Return the declared list for a table.
 
@@ -125,6 +129,8 @@ def candidates(
         Whether the SVM's own predictions are wanted: then the slack likelihood is tuned for.
     exact : bool
         Whether the Gram matrix is exact: where it is of low rank, so many rows tell terms of a kernel apart.
+    many : bool
+        Whether the model is tuned on a sample of the rows and trained on all, as the schedule has it.
     """
     chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
     two = n_classes == 2
@@ -145,7 +151,9 @@ def candidates(
     several = start.kernel.n_columns(n_inputs) > SCHEDULE.screened_share * n
     screens = selection_names() if several and start.groups and not alone else ()
     gated = isinstance(ard, str)
-    return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns)
+    # With many rows ranks can be told from values, and two views of the inputs err in different places.
+    scored = many and ard == "auto" and not svm and bool(start.groups)
+    return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns, scored)
 
 
 def start_of(form: Model, columns: tuple[int, ...] | None, n_inputs: int, prior: Prior) -> Model:

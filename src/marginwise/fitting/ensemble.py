@@ -12,18 +12,18 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
-from marginwise.covariance import Partition
+from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.doubt import Doubt, doubt
 from marginwise.fitting.labels import LabelModel, SlackLabels
 from marginwise.fitting.novelty import Surroundings, surroundings
-from marginwise.fitting.screening import Selection
 from marginwise.fitting.stacking import Vote, combined
+from marginwise.fitting.views import View
 from marginwise.inference.prediction import LatentPredictor, Piece, Predictor
 from marginwise.inference.reduction import reduced
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, labelled_problem
 from marginwise.shapley import Expansion
@@ -65,8 +65,8 @@ class Member:
         Inducing inputs and blocks, where the covariance is local.
     log_evidence : float
         ln Q(Y|X) by expectation propagation, NaN for other label models.
-    selection : Selection or None
-        The inputs that it sees, None for all.
+    view : View or None
+        How it sees the inputs, None for as they are.
     """
 
     candidate: Candidate
@@ -76,7 +76,7 @@ class Member:
     stored: tuple[Array, ...] = ()
     few_points: Predictor | None = None
     log_evidence: float = np.nan
-    selection: Selection | None = None
+    view: View | None = None
     inducing: Array | None = None
     partition: Partition | None = None
 
@@ -95,15 +95,15 @@ class Member:
 
     def inputs(self, X: Array) -> Array:
         """Return what it sees of rows."""
-        return X if self.selection is None else self.selection(X)
+        return X if self.view is None else self.view(X)
 
     def length_scales(self, n_inputs: int) -> Array:
         """Return the length scale of each input; infinite for those that it does not see."""
-        if self.selection is None:
+        if self.view is None:
             return self.hyperparameters.kernel.lengths(n_inputs)
         whole = np.full(n_inputs, np.inf)
-        own = self.hyperparameters.kernel.lengths(len(self.selection.inputs))
-        whole[self.selection.inputs] = own / self.selection.scales
+        own = self.hyperparameters.kernel.lengths(len(self.view.inputs))
+        whole[self.view.inputs] = own / self.view.scales
         return whole
 
 
@@ -390,7 +390,7 @@ class Ensemble:
         return points, np.ones(len(points))
 
     def _relevance(self, member: Member, predictor: Predictor) -> Array:
-        parts = strengths(predictor, *self._points(member), member.selection, self.X.shape[1])
+        parts = strengths(predictor, *self._points(member), member.view, self.X.shape[1])
         total = parts.sum()
         return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
 
@@ -399,15 +399,15 @@ class Ensemble:
         return replace(self, machines=machines)
 
 
-def strengths(predictor: Predictor, points: Array, weights: Array, selection: Selection | None, n_inputs: int) -> Array:
+def strengths(predictor: Predictor, points: Array, weights: Array, view: View | None, n_inputs: int) -> Array:
     """Return how much a latent function varies with each input: its mean squared slope times the input's variance."""
     centre = weights @ points / weights.sum()
     variance = weights @ (points - centre) ** 2 / weights.sum()
     step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
     parts = predictor.squared_slopes(weights, step) * variance
-    if selection is not None:
+    if view is not None:
         own, parts = parts, np.zeros(n_inputs)
-        parts[selection.inputs] = own
+        parts[view.inputs] = own
     return parts
 
 
@@ -439,8 +439,8 @@ def _in_log_odds(one: Predictor, member: Member, piece: Piece) -> Expansion:
         piece.points,
         member.weight * slopes.reshape(len(c), -1),
         member.weight * np.reshape(offset, -1),
-        None if member.selection is None else member.selection.inputs,
-        None if member.selection is None else member.selection.scales,
+        member.view,
+        None if member.view is None else member.view.inputs,
     )
 
 

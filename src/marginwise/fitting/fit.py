@@ -11,7 +11,8 @@ import numpy as np
 from marginwise._arrays import Array, Mask
 from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
-from marginwise.covariance import LowRankCovariance, as_blocks
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration
 from marginwise.fitting.candidates import Candidate, CandidateList
@@ -22,18 +23,18 @@ from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, Trained
 from marginwise.fitting.optima import Optimum, best_only, distinct_optima
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.screening import Selection
 from marginwise.fitting.searching import Searcher, WarmStart, screened_search, selected, selections_of, with_restarts
-from marginwise.fitting.stacking import Vote, combined
+from marginwise.fitting.stacking import Vote, combined, kept_weights
+from marginwise.fitting.views import NormalScores, Selection, View
 from marginwise.inference.prediction import LatentPredictor
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.search import Trace
-from marginwise.search.fit_progress import stage
 from marginwise.search.held_out import VALIDATION
+from marginwise.search.progress import stage
+from marginwise.search.trace import Trace
 from marginwise.status import CONVERGED, Status
-from marginwise.svm import solve_low_rank
+from marginwise.svm.api import solve_svm
 from marginwise.svm.pairs import PairMachines
 from marginwise.tuning import SearchSettings, Tuning
 
@@ -92,13 +93,13 @@ class TrainingData(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A member to be trained: what was found, its scale, and its weight."""
+    """A member to be trained: what was found, its scale and weight, and how it sees the inputs."""
 
     candidate: Candidate
     tuning: Tuning
     scale: Scale
     weight: float
-    selection: Selection | None = None
+    view: View | None = None
 
 
 class Chosen(NamedTuple):
@@ -156,34 +157,50 @@ def _choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
 
 def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> Chosen:
     """Judge the candidates on folds, and return those that stacking gives a weight."""
-    jury = Jury(searcher, folds, config.declared)
-    jury.hear(first, config.settings.n_jobs)
-    weights = jury.weights()
+    juries = _juries(searcher, first, folds, config)
+    judged = [one for jury in juries for one in jury.judged]
+    weights = kept_weights(np.column_stack([folds.own(one.log_proba) for one in judged]), folds.weights).tolist()
     by_search: dict[Searched, float] = {}
-    for one, weight in zip(jury.judged, weights.tolist(), strict=True):
+    for one, weight in zip(judged, weights, strict=True):
         by_search[one.searched] = by_search.get(one.searched, 0.0) + weight
     full = [search for search in by_search if not (search.auxiliary or search.screen)]
     main = max(full, key=lambda search: by_search[search])
-    kept = [search for search, weight in by_search.items() if weight > 0.0]
-    screened = any(search.screen for search in kept)
+    screened = any(search.screen and weight > 0.0 for search, weight in by_search.items())
     selections = selections_of(searcher.problem, config.declared) if screened else {}
+    searchers = {one.searched: jury.searcher for jury in juries for one in jury.judged}
     optima = {
         search: best_only(_screened(searcher, config, selections[search.screen]))
         if search.screen
-        else _optima(searcher, search, by_search[search], restarted=config.all_optima and search is main)
-        for search in kept
+        else _optima(searchers[search], search, weight, restarted=config.all_optima and search is main)
+        for search, weight in by_search.items()
+        if weight > 0.0
     }
     choices = []
-    for one, weight in zip(jury.judged, weights.tolist(), strict=True):
+    for one, weight in zip(judged, weights, strict=True):
+        own = searchers[one.searched]
         for optimum in optima[one.searched] if weight > 0.0 else ():
-            scale = _scale(searcher, one.labels, optimum.tuning) if config.all_optima else one.scale
-            selection = selections.get(one.searched.screen)
-            choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, selection))
+            scale = _scale(own, one.labels, optimum.tuning) if config.all_optima else one.scale
+            view = selections.get(one.searched.screen, own.view)
+            choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, view))
     if config.svm:
-        mixed = _svm_on_folds(folds, jury.judged[int(weights.argmax())], config)
+        mixed = _svm_on_folds(folds, judged[int(np.argmax(weights))], config)
     else:
-        mixed = combined(np.array([one.log_proba for one in jury.judged]), weights, config.vote)
+        mixed = combined(np.array([one.log_proba for one in judged]), np.array(weights), config.vote)
     return Chosen(choices, folds.by_row(np.exp(mixed)))
+
+
+def _juries(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> list[Jury]:
+    """Return who has judged the candidates, on the inputs as they are and, where that is tried, on normal scores."""
+    declared, n_jobs = config.declared, config.settings.n_jobs
+    juries = [Jury(searcher, folds, declared)]
+    juries[0].hear(first, n_jobs)
+    if declared.scored:
+        view = NormalScores.of(folds.problem.X, folds.problem.weights)
+        own = searcher.through(view)
+        jury = Jury(own, replace(folds, problem=selected(folds.problem, view)), replace(declared, auxiliaries=()))
+        jury.hear(own.first(first.hyperparameters, own.quiet), n_jobs)
+        juries.append(jury)
+    return juries
 
 
 def _svm_on_folds(folds: Folds, judged: Judged, config: FitConfig) -> Array:
@@ -251,20 +268,25 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     stage("training")
     problem, policy = data.all, config.policy
     members, trained = [], []
-    chosen = chosen._replace(choices=_affordable(chosen.choices, problem.n))
+    if data.sample is not None:
+        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem.n))
     for choice in chosen.choices:
         labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
-        rows = problem if choice.selection is None else selected(problem, choice.selection)
-        rows = policy.for_training(labels, rows, data.seen, model, len(chosen.choices))
-        done = labels.train(rows, model, policy.start(labels, rows, data.seen, model))
+        rows, seen = problem, data.seen
+        if choice.view is not None:
+            rows, seen = selected(problem, choice.view), choice.view(seen)
+        rows = policy.for_training(labels, rows, seen, model, len(chosen.choices))
+        done = labels.train(rows, model, policy.start(labels, rows, seen, model))
         trained.append(done)
         member = Member(choice.candidate, choice.weight, choice.tuning, model, log_evidence=done.log_evidence)
         if rows.inducing is None or rows.partition is not None:
             member = replace(member, stored=done.stored, inducing=rows.inducing, partition=rows.partition)
         else:
             member = replace(member, few_points=done.predictor)
-        members.append(replace(member, selection=choice.selection))
-    held_out, corrected = _held_out(problem, config, chosen, trained)
+        members.append(replace(member, view=choice.view))
+    if data.sample is not None and not config.all_optima:
+        members, trained = _stacked_again(problem, members, trained)
+    held_out, corrected = _held_out(problem, config, chosen.held_out, members, trained)
     # Sites and blocks belong to all rows; inducing inputs speak for themselves.
     held = problem
     if data.sample is not None and all(member.few_points is not None for member in members):
@@ -299,17 +321,40 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained], left_out)
 
 
-def _affordable(choices: list[Choice], n: int) -> list[Choice]:
-    """Return the members without those of the softmax likelihood where rows are very many: its mode is a long way."""
-    few = [choice for choice in choices if not isinstance(choice.candidate.labels, SoftmaxLabels)]
-    if n <= SCHEDULE.softmax_rows or not few:
-        return choices
-    total = sum(choice.weight for choice in few)
-    return [choice._replace(weight=choice.weight / total) for choice in few]
+def _with_many_rows(choices: list[Choice], n: int) -> list[Choice]:
+    """Return the members that are worth training on so many rows, one for each search.
+
+    Softmax if it has a weight on the sample: the more rows, the more a likelihood of labels gains on least squares.
+    With very many rows its mode is a long way, and least squares are trained instead.
+    """
+    far = n > SCHEDULE.softmax_rows
+    preferred = sorted(choices, key=lambda choice: isinstance(choice.candidate.labels, SoftmaxLabels) == far)
+    of_search: dict[Tuning, Choice] = {}
+    for choice in preferred:
+        first = of_search.setdefault(choice.tuning, choice._replace(weight=0.0))
+        of_search[choice.tuning] = first._replace(weight=first.weight + choice.weight)
+    return list(of_search.values())
+
+
+def _stacked_again(
+    problem: Problem, members: list[Member], trained: list[Trained]
+) -> tuple[list[Member], list[Trained]]:
+    """Return the members with weights from all rows, without those that these give too little.
+
+    What a sample of the rows says of members need not hold for all: label models differ most where rows are many.
+    """
+    own = np.column_stack([done.log_left_out[np.arange(problem.n), problem.labels] for done in trained])
+    weights = kept_weights(own, problem.weights).tolist()
+    kept = [k for k, weight in enumerate(weights) if weight > 0.0]
+    return [replace(members[k], weight=weights[k]) for k in kept], [trained[k] for k in kept]
 
 
 def _held_out(
-    problem: Problem, config: FitConfig, chosen: Chosen, trained: Sequence[Trained]
+    problem: Problem,
+    config: FitConfig,
+    held_out: Array | None,
+    members: Sequence[Member],
+    trained: Sequence[Trained],
 ) -> tuple[Array, Calibration | None]:
     """Return class probabilities of all rows without them, recalibrated where rows are many, and the calibration.
 
@@ -317,12 +362,11 @@ def _held_out(
     members, whose hyperparameters a single row has hardly moved. Otherwise a member that was tuned on a row has seen
     it, and there are none.
     """
-    held_out = chosen.held_out
     if held_out is None:
-        honest = not config.policy.exact or all(choice.candidate.spread == 0.0 for choice in chosen.choices)
+        honest = not config.policy.exact or all(member.spread == 0.0 for member in members)
         if config.svm or not honest:  # nor do leave-one-out distributions of posteriors tell how good an SVM is
             return np.full((problem.n, problem.n_classes), np.nan), None
-        weights = np.array([choice.weight for choice in chosen.choices])
+        weights = np.array([member.weight for member in members])
         logs = combined(np.array([done.log_left_out for done in trained]), weights, config.vote)
     else:
         logs = np.log(np.maximum(held_out, np.finfo(float).tiny))
@@ -341,7 +385,7 @@ def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> Pa
     assert isinstance(main.few_points, LatentPredictor)
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
     penalties = model.C * problem.weights * config.importance[problem.labels]
-    solution = solve_low_rank(covariance, problem.y, penalties, config.slack)
+    solution = solve_svm(covariance, problem.y, penalties, config.slack)
     solution.status.require()
     points, coefficients = covariance.expansion(problem.y * solution.alpha)
     return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)

@@ -20,7 +20,7 @@ from joblib import delayed
 from marginwise._arrays import Array
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.folds import Folds
 from marginwise.fitting.labels import LabelModel, Scale

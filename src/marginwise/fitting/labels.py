@@ -13,16 +13,18 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import LowRankCovariance, Sites, as_blocks
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.gaussian import Sites
+from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.inference.api import site_posterior
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.prediction import GaussianPosterior, Predictor
-from marginwise.likelihoods import Slack
+from marginwise.inference.sites import site_posterior
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
-from marginwise.multiclass import (
+from marginwise.multiclass.link import SoftmaxLink
+from marginwise.multiclass.posterior import (
     ClassPosterior,
-    SoftmaxLink,
     best_softmax_C,
     class_posterior_from,
     least_squares,
@@ -174,6 +176,6 @@ def _many_rows(problem: Problem, model: Model, slack: Slack, start: Sites | None
         start=start,
         tolerance=_MANY_TOLERANCE,
         with_gradient=False,
-        typical=True,
+        norm="rms",
         covariance=covariance,
     )

@@ -7,12 +7,11 @@ to combine the resulting classifiers in some ensemble or voting scheme" (Gold & 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marginwise.search import Run
-from marginwise.tuning import Tuning
+from marginwise.search.trace import Tuning
 
 #: Searches found one optimum if no logarithm of a hyperparameter differs by more than this: they stop a little before.
 _SAME_OPTIMUM = 0.02
@@ -39,7 +38,7 @@ def distinct_optima(tuning: Tuning) -> list[Optimum]:
     runs = sorted((run for run in tuning.restarts if run.status.ok), key=_rank)
     if not runs:
         return best_only(tuning)
-    found: list[list[Run]] = []
+    found: list[list[Tuning]] = []
     for run in runs:
         near = next((group for group in found if _distance(group[0], run) < _SAME_OPTIMUM), None)
         if near is None:
@@ -49,14 +48,14 @@ def distinct_optima(tuning: Tuning) -> list[Optimum]:
     return [Optimum(len(group) / len(runs), _as_tuning(group[0], tuning.restarts)) for group in found]
 
 
-def _rank(run: Run) -> float:
+def _rank(run: Tuning) -> float:
     """Return a number that is smaller for better runs; without scores they keep their order."""
     return -run.score if np.isfinite(run.score) else 0.0
 
 
-def _distance(first: Run, second: Run) -> float:
+def _distance(first: Tuning, second: Tuning) -> float:
     return float(np.abs(first.hyperparameters.to_vector() - second.hyperparameters.to_vector()).max())
 
 
-def _as_tuning(run: Run, runs: Sequence[Run]) -> Tuning:
-    return Tuning(run.hyperparameters, run.value, run.trace, run.status, tuple(runs))
+def _as_tuning(run: Tuning, runs: Sequence[Tuning]) -> Tuning:
+    return replace(run, restarts=tuple(runs))

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Partition, Sites, choose_inducing
+from marginwise.covariance.gaussian import Sites
+from marginwise.covariance.inducing import choose_inducing
+from marginwise.covariance.partition import Partition
 from marginwise.fitting.labels import LabelModel, SlackLabels, Trained
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.model import Model
@@ -85,13 +87,13 @@ class RankPolicy:
 
 
 def local_inducing(n: int) -> int:
-    """Return the number of inducing inputs beside local blocks of n rows."""
+    """Return the number of inducing inputs with local blocks of n rows."""
     affordable = int(np.sqrt(SCHEDULE.local_pass_cost / n))
     return max(SCHEDULE.least_local_inducing, min(SCHEDULE.most_local_inducing, affordable))
 
 
 def block_size(n: int, m: int) -> int:
-    """Return the rows of a block beside m inducing inputs, as many as memory allows; 0 if that is too few."""
+    """Return the rows of a block with m inducing inputs, as many as memory allows; 0 if that is too few."""
     room = SCHEDULE.local_numbers // n - m
     return min(SCHEDULE.most_block_rows, room) if room >= SCHEDULE.least_block_rows else 0
 

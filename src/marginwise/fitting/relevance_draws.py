@@ -24,7 +24,7 @@ from marginwise.inference.prediction import Predictor
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem, labelled_problem
-from marginwise.search.contract import Space
+from marginwise.search.base import Space
 from marginwise.search.objective import Objective
 
 #: Rows that members are trained on anew; of more, some at even steps.
@@ -114,7 +114,7 @@ class _Redrawn:
 
 
 def _by_column(predictor: Predictor, problem: Problem, member: Member, columns: Indices) -> Array:
-    own = strengths(predictor, problem.X, problem.weights, member.selection, len(columns))
+    own = strengths(predictor, problem.X, problem.weights, member.view, len(columns))
     return np.maximum(np.bincount(columns, own), np.finfo(float).tiny)
 
 

@@ -37,7 +37,7 @@ class Schedule:
         Evaluations of the last search on all rows; fewer where rows are many, because each costs more and the search
         begins nearer to its end.
     softmax_classes : int
-        Classes up to which the softmax likelihood is tried beside least squares: with more, its mode is far.
+        Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
         With more inputs than this many times the rows, models of a few screened columns are candidates; evaluations of
         each of their searches.
@@ -49,7 +49,7 @@ class Schedule:
         Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
         trained on all.
     least_local_inducing, most_local_inducing : int
-        Fewest and most inducing inputs m beside local blocks.
+        Fewest and most inducing inputs m with local blocks.
     local_pass_cost : int
         Multiplications nm² of one pass over the rows with local blocks, where m is between these.
     most_block_rows, least_block_rows : int
@@ -86,7 +86,7 @@ class Schedule:
     last_evaluations: int = 8
     many_last_evaluations: int = 3
     softmax_classes: int = 200
-    softmax_rows: int = 20_000
+    softmax_rows: int = 200_000
     screened_share: float = 0.5
     screened_evaluations: int = 20
     exact_rows: int = 1500

@@ -25,6 +25,7 @@ from scipy.special import chdtrc
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
+from marginwise.fitting.views import Selection
 
 #: How many columns are worth a try: of the first ones by forward selection, and by boosting.
 SIZES, BOOSTED = (1, 2, 3, 6), 20
@@ -51,28 +52,6 @@ _STEP, _MOST_STEPS, _EXPLAINED = 0.1, 300, 1e-3
 def selection_names() -> tuple[str, ...]:
     """Return the names of :meth:`Screening.selections`."""
     return (*(f"{size} ranked" for size in SIZES), f"{BOOSTED} smooth", f"{BOOSTED} monotone")
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """Some inputs, each multiplied by a scale: what a kernel gets in the place of all of them.
-
-    A kernel with one length scale l for these has l divided by the scale for each input.
-
-    Attributes
-    ----------
-    inputs : array of int
-        Which inputs.
-    scales : array of shape (len(inputs),)
-        With a mean square of 1.
-    """
-
-    inputs: Indices
-    scales: Array
-
-    def __call__(self, X: Array) -> Array:
-        """Return the selected inputs of rows."""
-        return np.ascontiguousarray(X[:, self.inputs] * self.scales)
 
 
 @dataclass(frozen=True, eq=False)

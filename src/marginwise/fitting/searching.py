@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.criteria import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.screening import Screening, Selection
+from marginwise.fitting.screening import Screening
+from marginwise.fitting.views import Selection, View
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.search import QuasiNewton, Search
-from marginwise.search.quasi_newton import Pairs, pairs_of
+from marginwise.search.base import Search
+from marginwise.search.quasi_newton import Pairs, QuasiNewton, pairs_of
 from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 #: With the seed they draw the rows that searches begin on, half of these, and those of auxiliary models.
@@ -49,11 +50,16 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """Searches of one criterion on one table, and on parts of it."""
+    """Searches of one criterion on one table, and on parts of it; ``view`` is how the inputs are seen there."""
 
     problem: Problem
     criterion: Criterion
     settings: SearchSettings
+    view: View | None = None
+
+    def through(self, view: View) -> Searcher:
+        """Return the searches on the same rows, seen in another way."""
+        return replace(self, problem=selected(self.problem, view), view=view)
 
     @property
     def are_many(self) -> bool:
@@ -142,9 +148,9 @@ def selections_of(problem: Problem, declared: CandidateList) -> dict[str, Select
     return {screen: found[screen] for screen in declared.screens}
 
 
-def selected(problem: Problem, selection: Selection) -> Problem:
-    """Return the problem with these inputs alone."""
-    return replace(problem, X=selection(problem.X))
+def selected(problem: Problem, view: View) -> Problem:
+    """Return the problem with the inputs seen in another way."""
+    return replace(problem, X=view(problem.X))
 
 
 def screened_search(
@@ -163,8 +169,8 @@ def screened_search(
 def with_curvature(search: Search[Any] | None, pairs: Pairs) -> Search[Any] | None:
     """Return the search that was asked for, with what another has learnt of the curvature if it can use that."""
     if search is None and pairs:
-        return QuasiNewton(learnt=pairs)
-    return replace(search, learnt=pairs) if isinstance(search, QuasiNewton) else search
+        return QuasiNewton(curvature_pairs=pairs)
+    return replace(search, curvature_pairs=pairs) if isinstance(search, QuasiNewton) else search
 
 
 def with_restarts(earlier: Tuning, later: Tuning) -> Tuning:

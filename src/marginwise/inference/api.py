@@ -9,19 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.covariance import SiteCovariance, Sites
 from marginwise.errors import InvalidInputError, NotConvergedError, choose
 from marginwise.hyperparameters import as_model
-from marginwise.inference.contract import Posterior
-from marginwise.inference.ep.gradient import evidence_gradient
-from marginwise.inference.ep.result import SiteApproximation
-from marginwise.inference.ep.run import TOLERANCE, run_ep
+from marginwise.inference.base import Posterior
 from marginwise.inference.laplace import laplace_posterior
-from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sampling.run import hmc_posterior, sample_posterior
-from marginwise.inference.variational import run_variational
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import SLACKS, Likelihood, Slack, as_likelihood
+from marginwise.inference.sites import BY_SITES, site_posterior, sites_of
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods import as_likelihood
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import SLACKS, Slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem
 from marginwise.status import Status
@@ -94,12 +91,12 @@ def posterior(
 
 
 def _by_method(problem: Problem, model: Model, chosen: Likelihood, method: str, options: dict[str, Any]) -> Posterior:
-    if method in _BY_SITES:
+    if method in BY_SITES:
         return site_posterior(problem, model, chosen, method, **options)
     if not isinstance(chosen, Slack):
         raise InvalidInputError("likelihood", chosen.name, f"{' or '.join(SLACKS)} for the method {method!r}")
     if "start" in options:
-        options["start"] = _sites(options["start"], problem)
+        options["start"] = sites_of(options["start"], problem)
     return _OTHERS[method](problem, model, chosen, **options)
 
 
@@ -111,62 +108,9 @@ def _finite(result: Posterior) -> Posterior:
     return result
 
 
-def site_posterior(
-    problem: Problem,
-    hyperparameters: Model,
-    likelihood: Likelihood,
-    method: str = "ep",
-    *,
-    start: Posterior | Sites | None = None,
-    tolerance: float = TOLERANCE,
-    with_gradient: bool = True,
-    typical: bool = False,
-    covariance: SiteCovariance | None = None,
-) -> GaussianPosterior:
-    """Return the posterior of a checked problem by a method that puts sites in the place of the likelihood.
-
-    ``covariance`` is the problem's, if it is kept in another way than by default. With ``typical`` the tolerance of
-    expectation propagation is that of the root mean square over the sites, not of the worst one. Without
-    ``with_gradient`` that of the evidence, which costs as much as a few sweeps, is left out.
-    """
-    if covariance is None:
-        made = problem.covariance if method == "ep" else problem.dense_covariance
-        covariance = made(hyperparameters)
-    model = likelihood.weighted(hyperparameters.C, problem.weights).blurred(covariance.residual)
-    options = {"typical": True} if typical else {}
-    result = _BY_SITES[method](
-        covariance, problem.y, model, start=_sites(start, problem), tolerance=tolerance, **options
-    )
-    gradient = evidence_gradient(result, model) / problem.weights.sum() if with_gradient else None
-    mean, variance = result.gaussian.latent_moments()
-    return GaussianPosterior(
-        problem=problem,
-        hyperparameters=hyperparameters,
-        latent_mean=mean,
-        latent_variance=variance,
-        log_evidence=result.log_evidence,
-        gradient=gradient,
-        status=result.status,
-        diagnostics={"sweeps": result.sweeps, "residual": result.residual},
-        gaussian=result.gaussian,
-        likelihood=model,
-    )
-
-
-def _sites(start: Posterior | Sites | None, problem: Problem) -> Sites | None:
-    """Return the sites to start from: those of a posterior near by, or themselves."""
-    if start is None:
-        return None
-    sites = start if isinstance(start, Sites) else getattr(start, "sites", None)
-    if not isinstance(sites, Sites) or len(sites.tau) != problem.n:
-        raise InvalidInputError("start", start, f"a posterior with sites for {problem.n} examples")
-    return sites
-
-
-_BY_SITES: dict[str, Callable[..., SiteApproximation]] = {"ep": run_ep, "variational": run_variational}
 _OTHERS: dict[str, Callable[..., Posterior]] = {
     "laplace": laplace_posterior,
     "sample": sample_posterior,
     "hmc": hmc_posterior,
 }
-METHODS = (*_BY_SITES, *_OTHERS)
+METHODS = (*BY_SITES, *_OTHERS)

@@ -11,10 +11,10 @@ import numpy as np
 
 from marginwise.errors import NotConvergedError
 from marginwise.inference.prediction import GaussianPosterior
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
-from marginwise.svm import solve_svm
+from marginwise.svm.api import solve_svm
 
 #: Smoothing of l_2'' in the paper, section ztmc.
 SMOOTHING = 0.1

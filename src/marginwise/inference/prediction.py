@@ -14,11 +14,12 @@ from scipy.special import log_softmax
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteGaussian, Sites
+from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian, Sites
+from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
-from marginwise.inference.contract import Posterior
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import WeightedLikelihood
+from marginwise.inference.base import Posterior
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods.base import WeightedLikelihood
 from marginwise.model import Model
 from marginwise.problem import Problem, check_inputs
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import DenseCovariance, SiteGaussian, Sites
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.gaussian import SiteGaussian, Sites
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inference.ep.jacobian import SiteJacobian
 from marginwise.inference.ep.result import SiteApproximation
 from marginwise.inference.ep.run import TOLERANCE
-from marginwise.likelihoods import Moments, WeightedLikelihood
+from marginwise.likelihoods.base import Moments, WeightedLikelihood
 from marginwise.status import CONVERGED, Status
 
 _EPSILON = float(np.finfo(float).eps)

@@ -22,7 +22,7 @@ class DoubtfulRow(NamedTuple):
     probability : float
         Its probability.
     other : object
-        The most probable class beside it.
+        The most probable other class.
     other_probability : float
         The probability of that class.
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_curve
 
-from marginwise._arrays import Mask
+from marginwise._arrays import Array, Mask
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection.held_out import HeldOutReport, report_with_warning
 
 #: Standard deviations of a 95 % interval.
-_Z = 1.96
+_Z = 1.959964
+
+
+def wilson_interval(frequency: Array | float, n: Array | float) -> tuple[Array, Array]:
+    """Return the 95 % interval of probabilities π of which the frequency among n is z standard errors √(π(1-π)/n) away.
+
+    Wilson (1927); Brown, Cai & DasGupta (2001), eq. (4).
+    """
+    shrink = 1.0 + _Z**2 / n
+    centre = (frequency + _Z**2 / (2.0 * n)) / shrink
+    half = _Z / shrink * np.sqrt(frequency * (1.0 - frequency) / n + (_Z / (2.0 * n)) ** 2)
+    # Exactly the frequency itself where that is 0 or 1, but for rounding.
+    return np.clip(centre - half, 0.0, frequency), np.clip(centre + half, frequency, 1.0)
 
 
 class Proportion(NamedTuple):
@@ -42,10 +53,8 @@ class Proportion(NamedTuple):
         """Return Wilson's interval (1927): it stays within 0 and 1, and is not empty where all or none were found."""
         if total <= 0:
             return None
-        p, z2 = float(found / total), _Z**2 / total
-        middle = (p + z2 / 2) / (1 + z2)
-        half = _Z * math.sqrt(p * (1 - p) / total + z2 / (4 * total)) / (1 + z2)
-        return cls(p, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
+        low, high = wilson_interval(found / total, total)
+        return cls(float(found / total), float(low), float(high))
 
 
 class OperatingPoint(NamedTuple):

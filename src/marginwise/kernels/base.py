@@ -353,13 +353,15 @@ def per_input(name: str, values: tuple[float, ...], n_inputs: int, ties: Ties | 
         raise InvalidInputError(
             name, Finding(f"has {len(values)} values"), f"1 or {number} values, because X has {number} columns"
         )
-    return by_input(np.array(values), n_inputs, ties)
+    return np.array(values) if ties is None else by_input(np.array(values), n_inputs, ties)
 
 
 def by_input(of_columns: Array, n_inputs: int, ties: Ties | None) -> Array:
     """Return the value of each input's column."""
+    if ties is None:
+        return of_columns
     check_tied(n_inputs, ties)
-    return of_columns if ties is None else of_columns[list(ties)]
+    return of_columns[list(ties)]
 
 
 def check_tied(n_inputs: int, ties: Ties | None) -> None:

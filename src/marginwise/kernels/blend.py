@@ -117,7 +117,7 @@ class Blend(SumOfTerms, OfColumns):
         return replace(self, **dropped) if dropped else self
 
     def simpler(self) -> Self | None:
-        """Return the paper's kernel, an RBF and a constant, if there are other terms beside the RBF."""
+        """Return the paper's kernel, an RBF and a constant, if there are terms other than the RBF."""
         others = self.klin + self.k1 + self.k2 > 0.0
         return replace(self, klin=0.0, k1=0.0, k2=0.0) if self.k0 > 0.0 and others else None
 

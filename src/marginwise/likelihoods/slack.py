@@ -75,12 +75,6 @@ class Slack(Likelihood):
             return -(violation >= 0.0).astype(float)
         return -np.maximum(violation, 0.0)
 
-    def second_derivative(self, margin: Array) -> Array:
-        """Return l_p''(z), without the point mass that l_1'' has at z = 1."""
-        if self.power == 1:
-            return np.zeros_like(margin)
-        return (margin <= 1.0).astype(float)
-
     def log_kappa(self, C: float) -> float:
         """Return ln κ(C), κ(C)⁻¹ = max_z [exp(-C l_p(z)) + exp(-C l_p(-z))]."""
         if self.power == 1:  # κ = 1/(1 + e^{-2C})

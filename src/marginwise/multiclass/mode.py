@@ -14,7 +14,7 @@ from scipy.special import log_softmax
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import SiteCovariance
+from marginwise.covariance.base import SiteCovariance
 from marginwise.problem import Problem
 
 #: The multiple, in units of max_k p_k(1 - p_k). The largest eigenvalue of the curvature is 1 to 2 times that

@@ -19,7 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import ExpandingGaussian, LocalGaussian, SiteCovariance, SiteGaussian
+from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian
+from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.model import Model

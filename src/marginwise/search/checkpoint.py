@@ -22,7 +22,7 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise._runtime.files import hold, sync, write_whole
 from marginwise.errors import InvalidInputError, MarginwiseError
-from marginwise.search.contract import Point
+from marginwise.search.base import Point
 from marginwise.search.states import NotPlainError, from_bytes, to_bytes
 from marginwise.search.trace import Record
 from marginwise.status import CONVERGED, Status

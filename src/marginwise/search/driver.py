@@ -3,156 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import answered, safe_point
-from marginwise._summary import summary
-from marginwise.errors import InvalidInputError
-from marginwise.model import Model
+from marginwise.search.base import Point, Step, lacks
 from marginwise.search.checkpoint import Checkpoint, to_point
-from marginwise.search.contract import Point, Search, Step, lacks
-from marginwise.search.held_out import HeldOut
-from marginwise.search.objective import Objective
 from marginwise.search.registry import choose_search, require_suitable
-from marginwise.search.trace import Record, Trace
+from marginwise.search.task import INTERRUPTED, Task
+from marginwise.search.trace import Record, Trace, Tuning
 from marginwise.status import Code, Status
 
-#: Called with each new record; the search ends if it returns True.
-Callback = Callable[[Record], bool | None]
 
+def drive(task: Task) -> Tuning:
+    """Run a search from the start of its space to its end.
 
-@dataclass(frozen=True)
-class Limits:
-    """When a search has to end: after so many evaluations or seconds, or when ``stop`` says so.
-
-    ``keep`` says whether Ctrl-C ends it with the best so far; otherwise a KeyboardInterrupt goes through.
-
-    Parameters
-    ----------
-    max_evaluations : int, optional
-        Most evaluations of the criterion.
-    max_seconds : float, optional
-        Most seconds.
-    stop : callable, optional
-        Asked before each evaluation; the search ends when it returns True.
-    keep : bool, default=True
-        Whether Ctrl-C ends the search with the best so far; otherwise a KeyboardInterrupt goes through.
-
-    Examples
-    --------
-    >>> Limits(max_evaluations=3).reached(evaluations=3, seconds=0.1).message
-    'the budget of 3 evaluations is used up'
-    """
-
-    max_evaluations: int | None = None
-    max_seconds: float | None = None
-    stop: Callable[[], bool] | None = None
-    keep: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("max_evaluations", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
-                raise InvalidInputError(name, value, "a positive number, or None for no limit")
-
-    def reached(self, evaluations: int, seconds: float) -> Status | None:
-        """Return which limit has been reached, if any."""
-        if self.max_evaluations is not None and evaluations >= self.max_evaluations:
-            return Status(False, f"the budget of {self.max_evaluations} evaluations is used up", Code.BUDGET)
-        if self.max_seconds is not None and seconds >= self.max_seconds:
-            return Status(False, f"the budget of {self.max_seconds:g} seconds is used up", Code.BUDGET)
-        return INTERRUPTED if self.stop is not None and self.stop() else None
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One search from one start.
-
-    Attributes
-    ----------
-    hyperparameters : Model
-        The best found.
-    value, score : float
-        The criterion there, and what the search made large: the criterion (negative if smaller is better) and
-        the prior.
-    trace : Trace
-        Every evaluation.
-    status : Status
-        How it ended.
-    start : Model
-        Where it began.
-    errors : dict
-        Held-out errors at ``hyperparameters``, by name.
-
-    Examples
-    --------
-    >>> from marginwise import load_benchmark, tune
-    >>> data = load_benchmark("crabs")
-    >>> found = tune(data.X_train, data.y_train, "span", isotropic=True, max_evaluations=5)
-    >>> run = found.restarts[0]
-    >>> run.start.names, run.status.ok
-    (('C', 'k0', 'koff', 'l'), False)
-    """
-
-    hyperparameters: Model
-    value: float
-    score: float
-    trace: Trace
-    status: Status
-    start: Model
-    errors: dict[str, float]
-
-    __repr__ = summary
-
-    @property
-    def was_interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
-        return self.status.code is Code.INTERRUPTED
-
-
-INTERRUPTED = Status(False, "interrupted; this is the best so far", Code.INTERRUPTED)
-
-
-def drive(
-    objective: Objective,
-    search: Search[Any] | None,
-    rng: np.random.Generator,
-    *,
-    limits: Limits,
-    held_out: HeldOut | None = None,
-    callbacks: Sequence[Callback] = (),
-    checkpoint: Checkpoint | None = None,
-) -> Run:
-    """Run a search from the start of its space to its end; None chooses one that suits the criterion.
-
-    A run with a checkpoint first goes through what is logged there, and is then where it was when it stopped.
+    One with a checkpoint first goes through what is logged there, and is then where it was when it stopped.
     Callbacks are not told of that part again.
 
     Parameters
     ----------
-    objective : Objective
-        What to make large, and the space to do it in.
-    search : Search or None
-        How to move.
-    rng : numpy.random.Generator
-        Random numbers of the search.
-    limits : Limits
-        When to end at the latest.
-    held_out : HeldOut, optional
-        Sets of examples on which errors are recorded, and that may end the search.
-    callbacks : sequence of callables
-        Called with each new record; one that returns True ends the search.
-    checkpoint : Checkpoint, optional
-        Where it is recorded; :func:`~marginwise.tune` makes one from a directory.
+    task : Task
+        The search, what it maximises, and when it ends at the latest.
 
     Returns
     -------
-    Run
+    Tuning
 
     Examples
     --------
@@ -162,43 +43,47 @@ def drive(
     >>> from marginwise.search import Limits, Objective, QuasiNewton, Space
     >>> problem = as_problem([[0.0], [1.0], [2.0]], [-1, 1, 1])
     >>> objective = Objective(as_criterion("ep-loo"), problem, Space.around(Hyperparameters()))
-    >>> run = drive(objective, QuasiNewton(), np.random.default_rng(0), limits=Limits(max_evaluations=4))
+    >>> run = drive(Task(objective, QuasiNewton(), Limits(max_evaluations=4)))
     >>> len(run.trace)
     4
     """
-    loop = _Loop(objective, search, rng, held_out, callbacks, checkpoint)
-    status = None
-    try:
-        while status is None:
-            safe_point()
-            status = limits.reached(len(loop.trace), loop.seconds)
-            if status is None:
-                status = loop.advance()
-    except KeyboardInterrupt:
-        if not limits.keep:
-            raise
-        answered()
-        status = INTERRUPTED
-    return loop.result(status)
+    log = None if task.directory is None else Checkpoint(task.directory, task.number, task.settings())
+    with nullcontext() if log is None else closing(log):
+        path = _Path(task, log)
+        status = None
+        try:
+            while status is None:
+                safe_point()
+                status = task.limits.reached(len(path.trace), path.seconds)
+                if status is not None:
+                    break
+                answers: list[bool | None] = []
+                if path.is_logged:
+                    path.go_over()
+                else:
+                    gradient = path.with_gradient(len(path.trace))
+                    position = path.next_position()
+                    path.take(*task.objective.evaluate(position, path.warm_start, with_gradient=gradient))
+                    answers = [callback(path.trace[-1]) for callback in task.callbacks]
+                status = path.ended(answers)
+        except KeyboardInterrupt:
+            if not task.limits.keep:
+                raise
+            answered()
+            status = INTERRUPTED
+        return path.result(status)
 
 
-class _Loop:
-    """One run under way. All that it does follows from what it was made with and from what it was told."""
+class _Path:
+    """One run under way: all it does follows from what it was made with and from the points that it was told of."""
 
-    def __init__(
-        self,
-        objective: Objective,
-        search: Search[Any] | None,
-        rng: np.random.Generator,
-        held_out: HeldOut | None,
-        callbacks: Sequence[Callback],
-        checkpoint: Checkpoint | None,
-    ) -> None:
-        self.objective, self.search, self.rng = objective, search, rng
+    def __init__(self, task: Task, checkpoint: Checkpoint | None) -> None:
+        self.objective, self.search, self.rng = task.objective, task.search, task.generator("search")
         # A search that is still to be chosen will follow gradients, where they lead somewhere.
-        self.gradient_at_start = objective.criterion.smooth if search is None else search.needs_gradient
-        self.held_out, self.callbacks, self.checkpoint = held_out, callbacks, checkpoint
-        self.trace = Trace(objective.space.names)
+        smooth = self.objective.criterion.smooth
+        self.gradient_at_start = smooth if self.search is None else self.search.needs_gradient
+        self.held_out, self.checkpoint = task.held_out, checkpoint
+        self.trace = Trace(self.objective.space.names)
         self.state: Any = None
         self.warm_start: Any = None
         self.began = time.perf_counter()
@@ -208,27 +93,24 @@ class _Loop:
         """Time spent on this run, with that before it was continued."""
         return time.perf_counter() - self.began
 
-    def advance(self) -> Status | None:
-        """Make one evaluation and all that follows from it; return how the run ended, if it did."""
-        logged = self.checkpoint.entries if self.checkpoint else []
-        if len(self.trace) < len(logged):
-            self._go_over(logged[len(self.trace)])
-            return self._ended([])
-        self._look()
-        return self._ended([callback(self.trace[-1]) for callback in self.callbacks])
+    @property
+    def is_logged(self) -> bool:
+        """Whether the next evaluation was made before the run stopped."""
+        return self.checkpoint is not None and len(self.trace) < len(self.checkpoint.entries)
 
-    def result(self, status: Status) -> Run:
+    def result(self, status: Status) -> Tuning:
         """Return the run as it is now."""
         space = self.objective.space
         start = space.at(space.start)
         best = self.trace.best(self.held_out.stops if self.held_out else None)
         if best is None:
-            return Run(start, np.nan, np.nan, self.trace, status, start, {})
+            return Tuning(start, np.nan, self.trace, status, start=start)
         remarks = [status.message, *self._failures(), *self._bounds_met(best.point.position)]
         status = replace(status, message="; ".join(remarks))
-        return Run(best.hyperparameters, best.point.value, best.point.score, self.trace, status, start, best.errors)
+        found, score = best.point.value, best.point.score
+        return Tuning(best.hyperparameters, found, self.trace, status, score=score, start=start, errors=best.errors)
 
-    def _ended(self, answers: Sequence[bool | None]) -> Status | None:
+    def ended(self, answers: Sequence[bool | None]) -> Status | None:
         """Return how the run ended, if it did, by itself or by the callbacks' ``answers``."""
         if self.search is None or self.state is None:
             return Status(False, f"the criterion failed at the start: {self.trace[0].point.status.message}")
@@ -237,9 +119,12 @@ class _Loop:
             ended = self.held_out.ended(self.trace)
         return Status(True, "stopped by a callback", Code.STOPPED) if ended is None and any(answers) else ended
 
-    def _look(self) -> None:
-        """Evaluate the next position."""
-        point, warm_start = self._evaluate(len(self.trace), self._next_position(), self.warm_start)
+    def with_gradient(self, index: int) -> bool:
+        """Say whether the evaluation of this number is asked for a gradient."""
+        return self.gradient_at_start if self.search is None or not index else self.search.needs_gradient
+
+    def take(self, point: Point, warm_start: Any) -> None:
+        """Take the point that was found at the next position, and what it leaves to the next evaluation."""
         point = self._checked(point)
         step = self._judge(point)
         hyperparameters = self.objective.space.at(point.position)
@@ -251,15 +136,11 @@ class _Loop:
         if step.accepted:
             self.warm_start = warm_start
 
-    def _evaluate(self, index: int, position: Array, warm_start: Any) -> tuple[Point, Any]:
-        """Return the point at a position, the evaluation of this number, and what it leaves to the next."""
-        with_gradient = self.gradient_at_start if self.search is None or not index else self.search.needs_gradient
-        return self.objective.evaluate(position, warm_start, with_gradient=with_gradient)
-
-    def _go_over(self, entry: dict[str, Any]) -> None:
+    def go_over(self) -> None:
         """Take the next position as it was evaluated before the run stopped."""
         assert self.checkpoint is not None
-        position, point, seconds = self._next_position(), to_point(entry), entry["seconds"]
+        entry = self.checkpoint.entries[len(self.trace)]
+        position, point, seconds = self.next_position(), to_point(entry), entry["seconds"]
         if not np.array_equal(position, point.position):
             raise self.checkpoint.refuse(f"its evaluation {len(self.trace)} was made elsewhere")
         step, measured = self._judge(point), set(self.held_out.sets if self.held_out else ())
@@ -282,10 +163,12 @@ class _Loop:
                 continue
         for record in path[known:]:
             safe_point()
-            state = self._evaluate(record.index, record.point.position, state)[1]
+            gradient = self.with_gradient(record.index)
+            _, state = self.objective.evaluate(record.point.position, state, with_gradient=gradient)
         return state
 
-    def _next_position(self) -> Array:
+    def next_position(self) -> Array:
+        """Return where to look next."""
         if self.search is None or not len(self.trace):
             return self.objective.space.start
         return self.search.propose(self.state, self.rng)

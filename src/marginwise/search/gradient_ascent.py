@@ -12,7 +12,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import choose
-from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.search.base import Point, Search, Space, Step
 from marginwise.status import Status
 
 #: A part of the gradient that rises by less than this fraction of the largest part does no harm.
@@ -50,7 +50,7 @@ class GradientAscent(Search[AscentState]):
       move was too long: it is discarded and all rates are lowered. Here the derivatives for the length scales
       count as one vector, of which the norm rises and the direction turns (by more than a right angle).
 
-    Changes within the noise of the gradients, or small beside the whole gradient, do not discard a move.
+    Changes within the noise of the gradients, or small compared with the whole gradient, do not discard a move.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class GradientAscent(Search[AscentState]):
         norms, noise = _norms(state.space, state.gradient), _norms(state.space, state.noise)
         small = self.tolerance * np.maximum(state.peaks, self.tolerance * state.peaks.max())
         if (norms**2 <= noise**2 + small**2).all():
-            return Status(True, f"converged: the gradient {norms.max():.2g} is small beside its peaks")
+            return Status(True, f"converged: the gradient {norms.max():.2g} is small compared with its peaks")
         if state.idle >= self.patience:
             return Status(False, f"the gradient has not declined for {self.patience} moves; it is {norms.max():.2g}")
         return None

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.likelihoods import Likelihood, as_slack
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import as_slack
 from marginwise.model import Model
-from marginwise.multiclass import least_squares
+from marginwise.multiclass.posterior import least_squares
 from marginwise.problem import MulticlassProblem, Problem
 from marginwise.search.trace import Trace
 from marginwise.status import Code, Status
-from marginwise.svm import solve_problem, svm_covariance
+from marginwise.svm.api import solve_problem, svm_covariance
 
 #: The name of the set that stops a search; errors on all others are recorded only.
 VALIDATION = "validation"

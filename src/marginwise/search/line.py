@@ -10,7 +10,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._summary import summary
-from marginwise.criteria.contract import Criterion
+from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError, choose
 from marginwise.model import Model
 from marginwise.problem import Problem

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.search.base import Point, Search, Space, Step
 from marginwise.status import Status
 
 #: Scores on the two sides of a jump never agree; a simplex that is still smaller by this factor has found

@@ -1,4 +1,4 @@
-"""The function that a search climbs: a criterion on a problem, and a prior."""
+"""The function that a search maximises: a criterion on a problem, and a prior."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.criteria.contract import Criterion, attempt
+from marginwise.criteria.base import Criterion, attempt
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.search.contract import Point, Space
+from marginwise.search.base import Point, Space
 from marginwise.status import Status
 
 

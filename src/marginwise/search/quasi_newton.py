@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from marginwise._arrays import Array, Mask
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.search.base import Point, Search, Space, Step
 from marginwise.status import Status
 
 #: Sufficient increase (Nocedal & Wright eq. 3.4), and the least cosine between a move and the change of
@@ -61,7 +61,7 @@ class NewtonState:
 
 @dataclass(frozen=True)
 class QuasiNewton(Search[NewtonState]):
-    """Climb with the gradient and the curvature that past gradients show.
+    """Ascend with the gradient and the curvature that past gradients show.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class QuasiNewton(Search[NewtonState]):
         Number of moves from which the curvature is learnt.
     trials : int
         So many points are tried along one arc before the search forgets the curvature, or gives up.
-    learnt : tuple of pairs
+    curvature_pairs : tuple of pairs
         What an earlier search near by has learnt of the curvature: the ``pairs_of`` its path.
 
     Examples
@@ -101,14 +101,14 @@ class QuasiNewton(Search[NewtonState]):
     moves: int = 5
     memory: int = 50
     trials: int = 12
-    learnt: Pairs = ()
+    curvature_pairs: Pairs = ()
 
     def init(self, space: Space, start: Point) -> NewtonState:
-        if any(len(move) != space.size for move, _ in self.learnt):
+        if any(len(move) != space.size for move, _ in self.curvature_pairs):
             raise InvalidInputError(
-                "learnt", Finding("is of another size"), f"moves of {space.size} free hyperparameters"
+                "curvature_pairs", Finding("is of another size"), f"moves of {space.size} free hyperparameters"
             )
-        return self._at(space, start, self.learnt[-self.memory :], 1.0)
+        return self._at(space, start, self.curvature_pairs[-self.memory :], 1.0)
 
     def propose(self, state: NewtonState, rng: np.random.Generator) -> Array:
         return state.space.clip(state.point.position + state.length * state.direction)

@@ -9,7 +9,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import choose
-from marginwise.search.contract import Point, Search, Space, Step
+from marginwise.search.base import Point, Search, Space, Step
 from marginwise.status import Status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from marginwise.errors import InvalidInputError, choose
-from marginwise.search.contract import Point, Search, lacks
+from marginwise.search.base import Point, Search, lacks
 from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.search.nelder_mead import NelderMead
 from marginwise.search.quasi_newton import QuasiNewton

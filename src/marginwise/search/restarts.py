@@ -5,11 +5,9 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import delayed, effective_n_jobs
@@ -17,75 +15,17 @@ from joblib import delayed, effective_n_jobs
 from marginwise._runtime.interrupts import answer_interrupts
 from marginwise._runtime.processes import job_runner, outcomes, start_deaf
 from marginwise._runtime.threads import one_thread
-from marginwise.search.checkpoint import Checkpoint
-from marginwise.search.contract import Search
-from marginwise.search.driver import INTERRUPTED, Callback, Limits, Run, drive
-from marginwise.search.fingerprint import fingerprint
-from marginwise.search.held_out import HeldOut
-from marginwise.search.objective import Objective
+from marginwise.search.driver import drive
 from marginwise.search.progress import SearchWatch
+from marginwise.search.task import INTERRUPTED, Task
+from marginwise.search.trace import Tuning
 from marginwise.status import Status
 
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One search to run, and all it needs: it can be sent to another process and gives the same run there.
-
-    ``number`` tells the searches of one call apart: each has random numbers and a checkpoint of its own.
-    """
-
-    objective: Objective
-    search: Search[Any] | None
-    seed: int
-    limits: Limits
-    held_out: HeldOut
-    callbacks: tuple[Callback, ...] = ()
-    directory: Path | None = None
-    number: int = 0
-
-    def generator(self, purpose: Literal["start", "search"]) -> np.random.Generator:
-        """Return the random numbers of this task for one purpose, the same whenever they are asked for."""
-        key = (self.number, ("start", "search").index(purpose))
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
-
-    def settings(self) -> dict[str, Any]:
-        """Return all that the run depends on but its budget, to tell whether a checkpoint is its own."""
-        objective = self.objective
-        space = objective.space
-        return {
-            "marginwise": version("marginwise"),
-            "data": fingerprint(objective.problem),
-            "criterion": fingerprint(objective.criterion),
-            "prior": fingerprint(objective.prior),
-            "search": "auto" if self.search is None else fingerprint(self.search),
-            "start": space.origin.tolist(),
-            "bounds": [space.lower.tolist(), space.upper.tolist()],
-            "held-out data": fingerprint(self.held_out.sets),
-            "patience": self.held_out.patience if self.held_out.stops else None,
-            "seed": self.seed,
-            "number": self.number,
-        }
-
-    def run(self) -> Run:
-        """Run the search, continuing it if its directory holds its beginning."""
-        if self.directory is None:
-            return self._drive(None)
-        with closing(Checkpoint(self.directory, self.number, self.settings())) as checkpoint:
-            return self._drive(checkpoint)
-
-    def _drive(self, checkpoint: Checkpoint | None) -> Run:
-        return drive(
-            self.objective,
-            self.search,
-            self.generator("search"),
-            limits=self.limits,
-            held_out=self.held_out,
-            callbacks=self.callbacks,
-            checkpoint=checkpoint,
-        )
+if TYPE_CHECKING:
+    pass
 
 
-def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Run]:
+def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Tuning]:
     """Run all tasks on ``n_jobs`` processes and return the runs in order.
 
     When there are several, each uses one thread for linear algebra, whatever ``n_jobs``: more threads add
@@ -96,16 +36,26 @@ def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | No
     workers = min(effective_n_jobs(n_jobs), len(tasks))
     if bar is not None and workers == 1:
         tasks = [replace(task, callbacks=(*task.callbacks, bar.on_record)) for task in tasks]
-    runs = []
+    runs: list[Tuning] = []
+
+    def ended(run: Tuning) -> None:
+        runs.append(run)
+        if bar is not None:
+            bar.on_run(run)
+
     with one_thread(len(tasks) > 1):
-        for run in _one_by_one(tasks) if workers == 1 else _side_by_side(tasks, workers):
-            runs.append(run)
-            if bar is not None:
-                bar.on_run(run)
+        if workers > 1:
+            for run in _side_by_side(tasks, workers):
+                ended(run)
+            return runs
+        for task in tasks:
+            if any(run.was_interrupted for run in runs):
+                task = replace(task, limits=replace(task.limits, stop=_at_once))
+            ended(drive(task))
     return runs
 
 
-def best_run(runs: Sequence[Run], by: str | None = None) -> Run:
+def best_run(runs: Sequence[Tuning], by: str | None = None) -> Tuning:
     """Return the run with the best score, or with the smallest held-out error of the name ``by``.
 
     Runs without a score (the criterion has only a gradient) can't be compared: the first that converged is
@@ -121,24 +71,18 @@ def best_run(runs: Sequence[Run], by: str | None = None) -> Run:
     return max(found, key=lambda run: run.score)
 
 
-def overall_status(runs: Sequence[Run], best: Run) -> Status:
+def overall_status(runs: Sequence[Tuning], best: Tuning) -> Status:
     """Return how the best run ended, unless Ctrl-C kept others from coming as far."""
     if any(run.was_interrupted for run in runs) and not best.was_interrupted:
         return replace(INTERRUPTED, message=f"{INTERRUPTED.message}; the best search had {best.status.message}")
     return best.status
 
 
-def _one_by_one(tasks: Sequence[Task]) -> Iterator[Run]:
-    interrupted = False
-    for task in tasks:
-        if interrupted:
-            task = replace(task, limits=replace(task.limits, stop=lambda: True))
-        run = task.run()
-        interrupted = interrupted or run.was_interrupted
-        yield run
+def _at_once() -> bool:
+    return True
 
 
-def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
+def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Tuning]:
     """Run tasks in processes that are deaf to Ctrl-C, which reaches all processes of a terminal.
 
     This one hears it, and ends them or raises a flag that they look for, so that no run is lost.
@@ -162,6 +106,6 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Run]:
             yield from runs
 
 
-def _run_deaf(task: Task) -> Run:
+def _run_deaf(task: Task) -> Tuning:
     with answer_interrupts(signal.SIG_IGN), one_thread():
-        return task.run()
+        return drive(task)

@@ -1,23 +1,24 @@
-"""What one evaluation leaves to the next, as bytes that hold data and no code.
+"""Things as plain data: what a search depends on, to be compared, and what one evaluation leaves to the next.
 
-A line of JSON that says how it is built, then its arrays. Reading one makes lists, dicts, numbers, arrays and the few
-types below, and nothing else, whoever wrote the bytes.
+The latter is bytes that hold data and no code: a line of JSON that says how it is built, then its arrays. Reading one
+makes lists, dicts, numbers, arrays and the few types below, and nothing else, whoever wrote the bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Sites
+from marginwise.covariance.gaussian import Sites
 from marginwise.multiclass.link import SoftmaxLink
 from marginwise.status import Code, Status
-from marginwise.svm import Solution
+from marginwise.svm.base import Solution
 
 #: Kinds of arrays: truth values, integers, floating-point numbers.
 _KINDS = "biuf"
@@ -127,7 +128,7 @@ def _link(parts: dict[str, Any]) -> SoftmaxLink:
     return link
 
 
-#: What a state may hold beside lists, tuples, dicts, numbers, texts and arrays; what makes one of its parts.
+#: What a state may hold in addition to lists, tuples, dicts, numbers, texts and arrays; what makes one of its parts.
 _BUILDERS: dict[type, Callable[[dict[str, Any]], Any]] = {
     Solution: _solution,
     Sites: _sites,
@@ -144,3 +145,35 @@ def _require_vectors(*vectors: Array) -> int:
     if not all(np.isfinite(vector).all() for vector in vectors):
         raise NotPlainError("numbers that are not finite")
     return lengths.pop()
+
+
+def fingerprint(thing: Any) -> Any:
+    """Return ``thing`` as plain lists, numbers and strings that are equal if and only if the things are.
+
+    Arrays become a digest of their bytes, objects the name of their class with their attributes (dataclasses
+    with their fields: what they have computed from these is no part of them), and functions their names: what
+    a function closes over is not seen.
+    """
+    if thing is None or isinstance(thing, (bool, int, str)):
+        return thing
+    if isinstance(thing, (float, np.generic)):
+        return repr(float(thing)) if isinstance(thing, (float, np.floating)) else repr(thing)
+    if isinstance(thing, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(thing).tobytes()).hexdigest()[:16]
+        return f"{thing.dtype} {list(thing.shape)} {digest}"
+    if isinstance(thing, Mapping):
+        return {str(key): fingerprint(value) for key, value in sorted(thing.items(), key=lambda item: str(item[0]))}
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        items = sorted(thing, key=repr) if isinstance(thing, (set, frozenset)) else thing
+        return [fingerprint(item) for item in items]
+    if isinstance(thing, type) or (callable(thing) and hasattr(thing, "__qualname__")):
+        return f"{thing.__module__}.{thing.__qualname__}"
+    kind = type(thing)
+    attributes = _fields(thing) if is_dataclass(kind) else getattr(thing, "__dict__", None)
+    if attributes is None:
+        return f"{kind.__module__}.{kind.__qualname__}"
+    return [f"{kind.__module__}.{kind.__qualname__}", fingerprint(attributes)]
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    return {field.name: getattr(thing, field.name) for field in fields(thing)}

@@ -1,8 +1,8 @@
-"""The record of a search: every evaluation, as a table."""
+"""The record of a search: every evaluation, as a table, and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,9 @@ import numpy.typing as npt
 from marginwise._summary import summary
 from marginwise._wording import numbered
 from marginwise.errors import MarginwiseError
-from marginwise.hyperparameters import Hyperparameters
 from marginwise.model import Model
-from marginwise.search.contract import Point, Step
-from marginwise.status import Status
+from marginwise.search.base import Point, Step
+from marginwise.status import Code, Status
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +62,10 @@ class Record:
     errors: dict[str, float] = field(default_factory=dict)
 
     __repr__ = summary
+
+
+#: Called with each new record; the search ends if it returns True.
+Callback = Callable[[Record], bool | None]
 
 
 class Trace:
@@ -130,7 +133,7 @@ class Trace:
     def oracle_minimum(self, error: str = "test") -> Record:
         """Return the record with the smallest held-out error along the path: an oracle, not a way to choose.
 
-        This is the minimum that table (results) of Gold & Sollich (2003) gives beside the final error. It
+        This is the minimum that table (results) of Gold & Sollich (2003) gives next to the final error. It
         looks at the test labels, so it bounds what early stopping could reach (section overfitting) and
         estimates nothing.
         """
@@ -195,7 +198,7 @@ class Trace:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.names = tuple(state["names"])
         self._records = []
-        model = state.get("model") or Hyperparameters()  # version 0.1 knew one kernel
+        model = state["model"]
         for i, values in enumerate(state["hyperparameters"]):
             point = Point(
                 position=state["position"][i],
@@ -221,6 +224,59 @@ class Trace:
             return {}
         matrix = _matrix(rows, len(self.names))
         return {f"{prefix}_{name}": matrix[:, i] for i, name in enumerate(self.names)}
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What a search from one start has found, or the best of several.
+
+    Attributes
+    ----------
+    hyperparameters : Model
+        The best found: by the criterion and the prior, or by the validation error if a validation set was
+        given.
+    value : float
+        The criterion there; NaN for criteria that have only a gradient.
+    trace : Trace
+        Every evaluation of the search that found it.
+    status : Status
+        How that search ended.
+    restarts : tuple of Tuning
+        Of the best of several searches: all of them, in the order of their starts.
+    score : float
+        What the search made large: the criterion (negative if smaller is better) and the prior.
+    start : Model or None
+        Where it began; None if hyperparameters were given and not searched for.
+    errors : dict
+        Held-out errors at ``hyperparameters``, by name.
+
+    Examples
+    --------
+    >>> from marginwise import load_benchmark, tune
+    >>> data = load_benchmark("crabs")
+    >>> found = tune(data.X_train, data.y_train, "laplace-evidence", "quadratic", isotropic=True, max_evaluations=3)
+    >>> found.hyperparameters.names, len(found.trace), found.status.message
+    (('C', 'k0', 'koff', 'l'), 3, 'the budget of 3 evaluations is used up')
+    >>> [search.start.names for search in found.restarts]
+    [('C', 'k0', 'koff', 'l')]
+    """
+
+    hyperparameters: Model
+    value: float
+    trace: Trace
+    status: Status
+    restarts: tuple[Tuning, ...] = ()
+    score: float = np.nan
+    start: Model | None = None
+    errors: dict[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return summary(self, "hyperparameters", "value", "trace", "status", "start")
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.status.code is Code.INTERRUPTED
 
 
 def _matrix(rows: list[Any], width: int) -> Array:

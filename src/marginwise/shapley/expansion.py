@@ -9,7 +9,7 @@ a sum of products of factors (:mod:`marginwise.shapley.products`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -37,30 +37,30 @@ class Expansion:
     coefficients : array of shape (m, K)
         c.
     offset : array of shape (K,)
-    inputs, scales : arrays of shape (d',), or None
-        s(x): these inputs, multiplied by the scales; None for all as they are.
+    view : function of rows, or None
+        s(x), each entry of which is a function of one input; None for rows as they are.
+    inputs : array of shape (d',), or None
+        The input that each entry of s(x) is a function of; None if these are all, in their order.
     """
 
     kernel: Kernel
     points: Array
     coefficients: Array
     offset: Array
+    view: Callable[[Array], Array] | None = None
     inputs: Indices | None = None
-    scales: Array | None = None
 
     def seen(self, X: Array) -> Array:
         """Return s(x)."""
-        if self.inputs is None or self.scales is None:
-            return X
-        return np.ascontiguousarray(X[:, self.inputs] * self.scales)
+        return X if self.view is None else self.view(X)
 
     def __call__(self, X: Array) -> Array:
         """Return the values at rows, shape (n, K)."""
         return self.offset + self.kernel.cross(self.seen(X), self.points) @ self.coefficients
 
     def joined(self, other: Expansion) -> Expansion | None:
-        """Return the sum of both, None unless they have the same kernel and points."""
-        if self.inputs is not None or other.inputs is not None or self.kernel != other.kernel:
+        """Return the sum of both, None unless they have the same view, kernel and points."""
+        if self.view is not other.view or self.kernel != other.kernel:
             return None
         if self.points is not other.points and not np.array_equal(self.points, other.points):
             return None

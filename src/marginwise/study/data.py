@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from marginwise._arrays import Array
-from marginwise.datasets import Benchmark, Table, benchmark_names, load_benchmark, load_table
+from marginwise.datasets.benchmarks import Benchmark, benchmark_names, load_benchmark
+from marginwise.datasets.table import Table, load_table
 from marginwise.errors import InvalidInputError, choose
 from marginwise.tables.reading import CATEGORY
 

@@ -62,7 +62,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection in a transaction that no other process can write beside."""
+        """Yield the connection in a transaction during which no other process can write."""
         if self.read_only:
             raise MarginwiseError(f"{self.path} can't be written; copy it, or make it writable")
         with self._lock, self._explained():
@@ -157,7 +157,7 @@ _TROUBLE = (
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     address = path.absolute().as_uri()
     if read_only:
-        # Without a log beside it the file is complete, and can be read even where no file may be made.
+        # Without a log next to it the file is complete, and can be read even where no file may be made.
         whole = not path.with_name(path.name + "-wal").exists()
         address += "?mode=ro" + ("&immutable=1" if whole else "")
     connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.criteria import Criterion
-from marginwise.datasets import Benchmark
-from marginwise.inference.api import site_posterior
-from marginwise.inference.contract import Posterior
-from marginwise.likelihoods import Likelihood, Slack, as_slack
+from marginwise.criteria.base import Criterion
+from marginwise.datasets.benchmarks import Benchmark
+from marginwise.inference.base import Posterior
+from marginwise.inference.sites import site_posterior
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem, as_problem
 from marginwise.search.held_out import HeldOut
 from marginwise.search.trace import Record
 from marginwise.search.trace import Trace as SearchTrace
 from marginwise.study.record import Trace
-from marginwise.svm import solve_problem
+from marginwise.svm.api import solve_problem
 
 #: Most rows of a stored trace: enough for a figure.
 TRACE_ROWS = 80

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from marginwise.search.fit_progress import clock
+from marginwise.search.progress import clock
 from marginwise.study.plan import Trial
 from marginwise.study.record import TrialRow
 

@@ -155,7 +155,7 @@ def shown_columns() -> dict[str, Shown]:
 
 
 @dataclass(frozen=True)
-class Column:
+class StoredColumn:
     """A field of a row as a column of SQLite: its type there, and the way in and out."""
 
     name: str
@@ -166,7 +166,7 @@ class Column:
     default: Any = None
 
     @classmethod
-    def of(cls, declared: Field[Any], annotation: Any) -> Column:
+    def of(cls, declared: Field[Any], annotation: Any) -> StoredColumn:
         """Return the column of a field: None makes it optional, and what SQLite does not have is JSON."""
         options = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
         optional = type(None) in options
@@ -235,11 +235,11 @@ def _default(declared: Field[Any]) -> str:
     return " DEFAULT '{}'" if declared.default_factory is not MISSING else ""
 
 
-def _columns() -> dict[str, Column]:
+def _columns() -> dict[str, StoredColumn]:
     """Return all columns; those that say which trial it is come first."""
     hints, found = get_type_hints(TrialRow), {declared.name for declared in fields(Outcome)}
     ordered = sorted(fields(TrialRow), key=lambda declared: declared.name in found)
-    return {declared.name: Column.of(declared, hints[declared.name]) for declared in ordered}
+    return {declared.name: StoredColumn.of(declared, hints[declared.name]) for declared in ordered}
 
 
 #: The columns of the store, by name.

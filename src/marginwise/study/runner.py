@@ -13,7 +13,7 @@ from typing import Any
 
 from marginwise._runtime.interrupts import answer_interrupts
 from marginwise.errors import MarginwiseError
-from marginwise.search.fingerprint import fingerprint
+from marginwise.search.states import fingerprint
 from marginwise.study.data import load_data
 from marginwise.study.owners import Owner
 from marginwise.study.plan import Plan, Trial

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.criteria import Criterion, as_criterion
-from marginwise.datasets import Benchmark
+from marginwise.criteria.base import Criterion
+from marginwise.criteria.registry import as_criterion
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
-from marginwise.search import RandomWalk
+from marginwise.search.random_walk import RandomWalk
 from marginwise.status import Status
 from marginwise.study.judge import Judge
 from marginwise.study.plan import Effort, Trial
@@ -106,7 +107,7 @@ class Newton:
     prior: Prior | None = None
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
-        """Climb."""
+        """Search."""
         criterion = as_criterion(self.criterion, self.slack)
         tuning, seconds = timed_tune(
             data,

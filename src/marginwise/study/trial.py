@@ -14,9 +14,9 @@ from importlib.metadata import version
 from typing import Any
 
 from marginwise._runtime.threads import one_thread
-from marginwise.criteria import Criterion
-from marginwise.datasets import Benchmark
-from marginwise.search.fingerprint import fingerprint
+from marginwise.criteria.base import Criterion
+from marginwise.datasets.benchmarks import Benchmark
+from marginwise.search.states import fingerprint
 from marginwise.study.data import DESCRIBED, Source, load_data
 from marginwise.study.plan import Effort, Method, Trial
 from marginwise.study.record import Outcome, TrialRow

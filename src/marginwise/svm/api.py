@@ -5,21 +5,17 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices
-from marginwise.covariance import (
-    Covariance,
-    DenseCovariance,
-    LowRankCovariance,
-    OnDemandCovariance,
-    RowCovariance,
-)
+from marginwise.covariance.base import Covariance, RowCovariance
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.covariance.on_demand import OnDemandCovariance
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.hyperparameters import as_model
-from marginwise.kernels import Kernel
-from marginwise.kernels.base import positive
-from marginwise.likelihoods import Slack, as_slack
+from marginwise.kernels.base import Kernel, positive
+from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
-from marginwise.svm.contract import Solution
+from marginwise.svm.base import Solution
 from marginwise.svm.low_rank import solve_low_rank
 from marginwise.svm.working_set import solve_working_set
 
@@ -112,7 +108,7 @@ def solve_gram(
     K = check_gram(gram)
     n = len(K)
     penalties = positive("C", C) * check_weights(sample_weight, n)
-    return solve_dense(K, check_labels(y, n), penalties, as_slack(slack), start=start)
+    return solve_svm(DenseCovariance.of_matrix(K), check_labels(y, n), penalties, as_slack(slack), start=start)
 
 
 def solve_problem(
@@ -149,11 +145,6 @@ def solve_svm(
         return solve_low_rank(covariance, y, penalties, slack, start=start)
     assert isinstance(covariance, RowCovariance)
     return solve_working_set(covariance, y, penalties, slack, start, repeats)
-
-
-def solve_dense(gram: Array, y: Array, penalties: Array, slack: Slack, *, start: Solution | None = None) -> Solution:
-    """Train the SVM of a checked Gram matrix; labels ±1, penalties C_i."""
-    return solve_svm(DenseCovariance.of_matrix(gram), y, penalties, slack, start=start)
 
 
 def svm_covariance(problem: Problem, model: Model, max_memory: int = MAX_MEMORY) -> Covariance:

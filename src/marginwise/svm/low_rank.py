@@ -17,9 +17,10 @@ from scipy.linalg import lapack
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import LowRankCovariance, RowCovariance
-from marginwise.likelihoods import Slack
-from marginwise.svm.contract import Solution, describe
+from marginwise.covariance.base import RowCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.likelihoods.slack import Slack
+from marginwise.svm.base import Solution, describe
 from marginwise.svm.working_set import solve_working_set
 
 #: Smallest D_i, in units of the prior variance, by whether features are of single precision: it shifts a margin by

@@ -9,14 +9,15 @@ from scipy.special import expit, log_expit
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.covariance import DenseCovariance, LowRankCovariance
-from marginwise.kernels import Kernel
-from marginwise.likelihoods import Slack
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.kernels.base import Kernel
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
-from marginwise.row_hash import group_ids
+from marginwise.row_hash import group_ids, repeats_of
 from marginwise.svm.api import MAX_MEMORY, solve_svm, svm_covariance
-from marginwise.svm.contract import Solution
+from marginwise.svm.base import Solution
 
 #: Numbers in the largest array of a block of rows: 64 MB.
 _BLOCK_NUMBERS = 2**23
@@ -114,7 +115,7 @@ def train_pairs(
     """
     if covariance is None and inducing is None and 8 * len(X) ** 2 <= MAX_MEMORY:
         covariance = DenseCovariance.of(model.kernel, X)
-    repeats = _repeats(X, codes) if inducing is None else None
+    repeats = repeats_of(group_ids(X), codes) if inducing is None else None
     by_class = [np.flatnonzero(codes == k) for k in range(n_classes)]
     table = np.zeros((n_classes - 1, len(X)))
     solutions, by_inducing = [], []
@@ -181,9 +182,3 @@ def _coupled(second: Array, n_classes: int) -> Array:
     Q[:, diagonal, diagonal] += np.einsum("nji,nji->ni", r, r)
     p = np.maximum(np.linalg.solve(Q, np.ones((1, n_classes, 1)))[:, :, 0], 0.0)  # never negative but for rounding
     return p / p.sum(axis=1, keepdims=True)
-
-
-def _repeats(X: Array, codes: Indices) -> Indices | None:
-    """Return numbers that are equal for rows with the same input and class; None when all rows differ."""
-    numbers = group_ids(X) * (int(codes.max()) + 1) + codes
-    return None if len(np.unique(numbers)) == len(numbers) else numbers

@@ -10,9 +10,10 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import DenseCovariance, RowCovariance
-from marginwise.likelihoods import Slack
-from marginwise.svm.contract import Solution, describe
+from marginwise.covariance.base import RowCovariance
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.likelihoods.slack import Slack
+from marginwise.svm.base import Solution, describe
 from marginwise.svm.coordinate import Programme, descend, largest_violation
 from marginwise.svm.newton import COARSE, FreeSystem, minimise
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marginwise.criteria.contract import Criterion, Evaluation
+from marginwise.criteria.base import Criterion, Evaluation
 
 
 class Alignment(Criterion):

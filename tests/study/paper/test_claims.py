@@ -26,10 +26,10 @@ from marginwise.study.paper.claims import (
 )
 from marginwise.study.paper.claims.claim import listed, number
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods.ascent import REPEATED
-from marginwise.study.paper.methods.variants import SMOOTHING, WALKS
-from marginwise.study.paper.optima import CLIMBED, CRITERIA, Scan
-from marginwise.study.paper.votes import Vote
+from marginwise.study.paper.methods.variants import WALKS
+from marginwise.study.paper.names import REPEATED, SMOOTHED
+from marginwise.study.paper.optima import CRITERIA, MAXIMISED, Scan
+from marginwise.study.paper.votes import MajorityVote
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, printed
@@ -170,19 +170,19 @@ def test_no_verdict_without_all_of_its_cells(published, separate):
             assert _verdict(words, replace(published, scans=scans)) == UNTESTED
         numbers = _claim(words).judged(replace(published, scans=others)).numbers
         assert numbers.startswith("no two trials with the same data on Pima")
-    votes = [Vote(dataset, "le1-walk", 25, 5.0, 4.0) for dataset in paper.DATASETS]
+    votes = [MajorityVote(dataset, "le1-walk", 25, 5.0, 4.0) for dataset in paper.DATASETS]
     assert _verdict("Combining the varied local optima", replace(published, votes=votes)) == UNTESTED
 
 
 def test_quasi_newton_ends_show_local_optima_of_the_evidence(published):
-    scans = [replace(scan, scores=(1.0, -1.0, 0.0)) if scan.method == CLIMBED else scan for scan in _scans(False)]
+    scans = [replace(scan, scores=(1.0, -1.0, 0.0)) if scan.method == MAXIMISED else scan for scan in _scans(False)]
     assert _verdict("The exact evidence has local optima", replace(published, scans=scans)) == HOLDS
 
 
 def test_votes_are_counted_by_cell(published):
     def found(gains: int) -> str:
         votes = [
-            Vote(dataset, column.method, 25, 5.0, 4.0 if place < gains else 6.0)
+            MajorityVote(dataset, column.method, 25, 5.0, 4.0 if place < gains else 6.0)
             for place, (dataset, column) in enumerate(product(paper.DATASETS, paper.SIMPLE))
         ]
         return _verdict("Combining the varied local optima", replace(published, votes=votes))
@@ -236,7 +236,7 @@ def test_repeated_ascents_and_smoothing_need_variations(published):
     def smoothed(shift: float) -> Findings:
         rows = [
             replace(row, method=name, test_error=row.test_error + shift)
-            for name, (method, _) in SMOOTHING.items()
+            for name, method in SMOOTHED.items()
             for row in published.trials.rows
             if row.method == method
         ]

@@ -13,18 +13,11 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.study.judge import Judge
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.findings import (
-    Findings,
-    gather,
-    gradient_facts,
-    parted,
-    path_facts,
-    read_scans,
-    write_scans,
-)
-from marginwise.study.paper.methods.variants import as_in_paper
-from marginwise.study.paper.optima import CRITERIA, Scan
-from marginwise.study.paper.votes import Vote, read_votes, vote, write_votes
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.gathering import gather, gradient_facts, parted, path_facts
+from marginwise.study.paper.names import as_in_paper
+from marginwise.study.paper.optima import CRITERIA, Scan, read_scans, write_scans
+from marginwise.study.paper.votes import MajorityVote, read_votes, vote, write_votes
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store
@@ -96,7 +89,7 @@ def test_a_setting_takes_the_place_of_the_thorough_one():
     draw = replace(varied[0], dataset="twonorm-draw-1", method=as_in_paper("gacv-walk"))
     trials, others = parted([*rows, *varied, draw])
     assert len(others.rows) == len(varied) + 1
-    findings = Findings(trials, varied=others, votes=[Vote("pima", as_in_paper("gacv-walk"), 3, 20.0, 19.0)])
+    findings = Findings(trials, varied=others, votes=[MajorityVote("pima", as_in_paper("gacv-walk"), 3, 20.0, 19.0)])
     column = paper.COLUMNS[2]
     nearest = findings.settings()["as in the paper"]
     assert nearest.mean("pima", column) == pytest.approx(findings.mean("pima", column) + 3.0)

@@ -23,7 +23,16 @@ from marginwise.study.paper import METHODS, paper_plan, quick_plan, sensitivity_
 from marginwise.study.paper.methods import PAPER_TRIALS
 from marginwise.study.paper.methods.ascent import AS_IN_PAPER, Ascent
 from marginwise.study.paper.methods.previous import FREE_OFFSET
-from marginwise.study.paper.methods.variants import WALK_SETTINGS, WALKS, as_in_paper
+from marginwise.study.paper.methods.variants import ASCENT_SETTINGS, SMOOTHING, WALK_SETTINGS, WALKS
+from marginwise.study.paper.names import (
+    ASCENT_DETAILS,
+    SMOOTHED,
+    THOROUGH,
+    VARIED_DATASETS,
+    VARIED_METHODS,
+    WALK_DETAILS,
+    as_in_paper,
+)
 from marginwise.study.trial import TrialTask
 from marginwise.svm import solve
 from marginwise.tuning import tune
@@ -222,6 +231,15 @@ def test_variants_are_the_papers_methods_in_another_setting():
     shared = set(plan.enumerate()) & set(paper_plan().enumerate())
     assert all(plan.methods[trial.method] == METHODS[trial.method] for trial in shared)
     assert {trial.dataset for trial in plan.enumerate()} > {f"twonorm-draw-{number}" for number in range(1, 10)}
+
+
+def test_every_name_stands_for_something():
+    plan = sensitivity_plan()
+    assert [THOROUGH, *WALK_SETTINGS] == list(WALK_DETAILS)
+    assert [THOROUGH, *ASCENT_SETTINGS] == list(ASCENT_DETAILS)
+    assert list(SMOOTHING) == list(SMOOTHED)
+    assert plan.methods.keys() - METHODS.keys() == VARIED_METHODS
+    assert plan.datasets.keys() - paper_plan().datasets.keys() == VARIED_DATASETS
 
 
 def test_other_draws_are_other_data():

@@ -14,8 +14,8 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.figures import Histograms, Scans, Spread, methods, paths, shown_paths
 from marginwise.study.paper.figures.paths import AscentAmplitudes, AscentScales, WalkPath
 from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.names import EQUAL_SCALES
 from marginwise.study.paper.optima import Scan
-from marginwise.study.paper.plan import EQUAL_SCALES
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store, trace_of
 

@@ -13,7 +13,7 @@ import pytest
 from marginwise.cli import main
 from marginwise.study import Effort, TrialRow
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.methods.variants import as_in_paper
+from marginwise.study.paper.names import as_in_paper
 from marginwise.study.paper.report import write_paper_report
 from marginwise.study.paper.reproduction import write_reproduction
 from page_checks import beyond_the_edge, check_page, in_browser, needs_browser, read

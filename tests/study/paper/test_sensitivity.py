@@ -11,13 +11,10 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper import sections, variations
 from marginwise.study.paper.compare import compare_means
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods.ascent import REPEATED
-from marginwise.study.paper.methods.variants import NEAREST_WALK, WALK_SETTINGS, as_in_paper
+from marginwise.study.paper.names import NEAREST_WALK, REPEATED, THOROUGH, WALK_DETAILS, as_in_paper
 from marginwise.study.paper.numbers import DATASETS, SIMPLE
 from marginwise.study.paper.sensitivity import (
-    THOROUGH,
     WALK_COLUMNS,
-    WALK_DETAILS,
     Sensitivity,
     judged_on_other_half,
     nearness,
@@ -128,7 +125,7 @@ def test_every_table_shows_its_records(findings):
         "smoothing",
         "hmc",
     } <= set(tables)
-    assert [row[0] for row in tables["settings-walks"].rows] == [THOROUGH, *WALK_SETTINGS]
+    assert [row[0] for row in tables["settings-walks"].rows] == list(WALK_DETAILS)
     cells = tables["sensitivity-walks"]
     assert len(cells.rows) == 20
     place = cells.header.index("loose")

@@ -27,17 +27,6 @@ def test_failed_trials_and_missing_numbers_do_not_count():
     assert trials.sample("pima", "le1-walk").n == 0
 
 
-def test_ends_at_bounds_and_how_searches_ended():
-    def row(number: int, k0: float, message: str) -> TrialRow:
-        return _row(number, 0.1, hyperparameters=(1.0, k0, 0.1, 1.0, 2.0), message=message)
-
-    rows = [row(0, 1e5, "converged; k0 is at its upper bound"), row(1, 99.0, "converged"), row(2, 1e-3, "budget")]
-    trials = Trials(rows)
-    assert trials.at_bounds("crabs", "le1-walk") == 2
-    assert trials.endings("crabs", "le1-walk") == {"converged": 2, "budget": 1}
-    assert trials.at_bounds("pima", "le1-walk") == 0
-
-
 def test_names_are_in_the_order_of_the_rows():
     rows = [TrialRow(d, m, 0, 0, "done") for d, m in (("b", "y"), ("b", "x"), ("a", "y"))]
     assert (Trials(rows).datasets, Trials(rows).methods) == (("b", "a"), ("y", "x"))

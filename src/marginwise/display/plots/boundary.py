@@ -123,10 +123,11 @@ class BoundaryDisplay:
             aspect="auto",
             interpolation="bilinear",
         )
-        for k in range(1 if len(self.classes) == 2 else 0, len(self.classes)):
+        two = len(self.classes) == 2  # with one line between them
+        for k in range(int(two), len(self.classes)):
             others = np.delete(self.probability, k, axis=2).max(axis=2)
             ax.contour(*self.grid, self.probability[:, :, k] - others, levels=[0.0], colors="black", linewidths=1.2)
-        if len(self.classes) == 2:
+        if two:
             lines = ax.contour(
                 *self.grid, self.probability[:, :, 1], levels=[0.1, 0.25, 0.75, 0.9], colors="black", linewidths=0.5
             )

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.display.plots._axes import axes_for, label_text, text_colour
+from marginwise.display.plots._axes import axes_for, text_colour
+from marginwise.display.plots._cells import as_numbers, cell_text, on_axis
 from marginwise.display.style import MUTED
 from marginwise.estimators._explaining import column_place
-from marginwise.inspection import Explanation, explain
+from marginwise.estimators._explanation import Explanation
+from marginwise.inspection.explaining import explain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -266,29 +268,9 @@ def _mark(ax: Axes, values: dict[str, float], near: float) -> None:
         )
 
 
-def cell_text(cell: Any) -> str:
-    """Return a cell as people write it."""
-    if is_missing(cell):
-        return "missing"
-    return f"{cell:.4g}" if isinstance(cell, float | np.floating) else label_text(cell)
-
-
-def is_missing(cell: Any) -> bool:
-    """Say whether a cell is missing."""
-    return cell is None or bool(np.ndim(cell) == 0 and cell != cell)
-
-
-def _as_numbers(cells: Any) -> Array | None:
-    """Return cells as numbers, NaN where they are missing; None if they are words."""
-    try:
-        return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
-    except (TypeError, ValueError):
-        return None
-
-
 def _levels(cells: Any) -> Indices:
     """Return 0, 1, 2 for low, middle and high cells, by thirds, and -1 for words and missing ones."""
-    numbers = _as_numbers(cells)
+    numbers = as_numbers(cells)
     if numbers is None or np.isnan(numbers).all():
         return np.full(len(cells), -1)
     lower, upper = np.nanquantile(numbers, [1 / 3, 2 / 3])
@@ -314,16 +296,6 @@ def _level_legend(ax: Axes, name: str, cells: Any) -> None:
         handles.append(ax.scatter([], [], 18, facecolor="none", edgecolor=text_colour(), linewidth=0.5))
         names.append("word or missing")
     ax.legend(handles, names, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, handletextpad=0.1)
-
-
-def on_axis(cells: Any) -> tuple[Array, list[str]]:
-    """Return where cells stand on an axis, and the words at 0, 1, … if they are no numbers."""
-    numbers = _as_numbers(cells)
-    if numbers is not None:
-        return numbers, []
-    words = [cell_text(cell) for cell in cells]
-    ticks = sorted(set(words))
-    return np.array([ticks.index(word) for word in words], dtype=float), ticks
 
 
 def _stacked(values: Array, largest: float) -> Array:

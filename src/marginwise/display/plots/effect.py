@@ -8,10 +8,11 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.display.plots._axes import axes_for, label_text
-from marginwise.display.plots.contributions import on_axis
+from marginwise.display.plots._cells import on_axis
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
-from marginwise.inspection import Effect, effect
+from marginwise.estimators._effects import Effect
+from marginwise.inspection.effects import effect
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

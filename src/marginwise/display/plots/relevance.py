@@ -12,7 +12,7 @@ from marginwise._arrays import Array
 from marginwise.display.plots._axes import axes_for, text_colour
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.inspection import relevance_intervals
+from marginwise.inspection.relevances import relevance_intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array
 from marginwise.display.plots._axes import column_of_axes, label_text
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.inspection.thresholds import wilson_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-#: The normal quantile of a two-sided interval of 95 %.
-_Z = 1.959964
 
 
 class ReliabilityDisplay:
@@ -89,7 +86,7 @@ class ReliabilityDisplay:
             self.predicted = np.bincount(bins, w * p, n_bins) / self.counts
             self.observed = np.bincount(bins, w * outcome, n_bins) / self.counts
             effective = self.counts**2 / np.bincount(bins, w**2, n_bins)
-        self.lower, self.upper = _wilson(self.observed, effective)
+        self.lower, self.upper = wilson_interval(self.observed, effective)
         gap = np.abs(np.nan_to_num(self.observed - self.predicted))
         self.calibration_error = float(self.counts @ gap / self.counts.sum())
 
@@ -175,12 +172,3 @@ class ReliabilityDisplay:
         below.set(ylabel="examples", xlabel=f"predicted probability of {self.event}")
         self.figure_ = above.figure
         return self
-
-
-def _wilson(frequency: Array, n: Array) -> tuple[Array, Array]:
-    """Return the π for which the frequency of n is z standard errors √(π(1-π)/n) away, eq. (4) of Brown et al."""
-    shrink = 1.0 + _Z**2 / n
-    centre = (frequency + _Z**2 / (2.0 * n)) / shrink
-    half = _Z / shrink * np.sqrt(frequency * (1.0 - frequency) / n + (_Z / (2.0 * n)) ** 2)
-    # Exactly the frequency itself where that is 0 or 1, but for rounding.
-    return np.clip(centre - half, 0.0, frequency), np.clip(centre + half, frequency, 1.0)

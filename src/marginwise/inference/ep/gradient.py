@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import SiteGaussian
+from marginwise.covariance.gaussian import SiteGaussian
 from marginwise.inference.ep.jacobian import SiteJacobian
 from marginwise.inference.ep.repetitions import without_one
 from marginwise.inference.ep.result import SiteApproximation
-from marginwise.likelihoods import Moments, WeightedLikelihood
+from marginwise.likelihoods.base import Moments, WeightedLikelihood
 from marginwise.problem import Problem
 
 #: Relative accuracy of the adjoint system, or that of the fixed point if it is worse.

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import SiteGaussian, Sites
-from marginwise.likelihoods import Moments
+from marginwise.covariance.gaussian import SiteGaussian, Sites
+from marginwise.likelihoods.base import Moments
 
 #: Newton's step for a precision is kept within this factor of the one that the map leads to.
 _FACTOR = 3.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Sites
+from marginwise.covariance.gaussian import Sites
 
 #: Earlier updates that are looked back on.
 _DEPTH = 5
@@ -34,7 +34,7 @@ class Mixer:
         self.relaxed, self._least = relaxed, _MOST * relaxed
         self._sites: list[Array] = []
         self._changes: list[Array] = []
-        self._merit, self._part = np.inf, 1.0
+        self._rms_residual, self._part = np.inf, 1.0
 
     def interrupt(self) -> None:
         """Begin anew after the means are relaxed; if mixed updates led astray, relax them further from now on."""
@@ -45,17 +45,18 @@ class Mixer:
     def _forget(self) -> None:
         self._sites.clear()
         self._changes.clear()
-        self._merit = np.inf
+        self._rms_residual = np.inf
 
-    def mix(self, sites: Sites, matched: Sites, variance: Array, merit: float) -> Sites:
+    def mix(self, sites: Sites, matched: Sites, variance: Array, rms_residual: float) -> Sites:
         """Return the sites to go on from, where the update of ``sites`` leads to ``matched``.
 
-        Changes are weighed in units of the Gaussian's ``variance`` and standard deviations; ``merit`` is their size.
+        Changes are weighed in units of the Gaussian's ``variance`` and standard deviations; ``rms_residual`` is their
+        size.
         """
-        if merit > self._merit:
+        if rms_residual > self._rms_residual:
             self._forget()
             self._part = 0.5
-        self._merit = merit
+        self._rms_residual = rms_residual
         unit = np.concatenate([variance, np.sqrt(variance)])
         here, there = np.concatenate(sites), np.concatenate(matched)
         self._sites.append(here)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import SiteCovariance, SiteGaussian, Sites
+from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import SiteGaussian, Sites
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inference.ep.jacobian import SiteJacobian
 from marginwise.inference.ep.mixing import Mixer
 from marginwise.inference.ep.sequential import sweep_sites
-from marginwise.likelihoods import Moments, WeightedLikelihood
+from marginwise.likelihoods.base import Moments, WeightedLikelihood
 
 _EPSILON = float(np.finfo(float).eps)
 
@@ -32,7 +33,7 @@ class SitePoint:
 
     Attributes
     ----------
-    residual, merit : float
+    residual, rms_residual : float
         Largest and root mean square difference of tilted and Gaussian moments: of the means in units of the
         Gaussian's standard deviations, of the variances in units of its variances.
     rounding : float
@@ -43,7 +44,7 @@ class SitePoint:
     tilted: Moments
     matched: Sites
     residual: float
-    merit: float
+    rms_residual: float
     rounding: float
 
 
@@ -65,13 +66,13 @@ class Moves:
         scale = np.sqrt(variance)
         shift = v * (tilted.slope - gaussian.dual_mean) / scale
         spread = tilted.keep / gaussian.free - 1.0
-        merit = _root_mean_square(np.concatenate([shift, spread]))
-        if not np.isfinite(merit):
+        rms_residual = _root_mean_square(np.concatenate([shift, spread]))
+        if not np.isfinite(rms_residual):
             return None
         residual = max(float(np.abs(shift).max()), float(np.abs(spread).max()))
         # Σ is known to a relative error of about ε K_ii/Σ_ii, and with it the mean Σν.
         lost = float((self.covariance.diagonal / variance).max() * (1.0 + scale.max() * np.linalg.norm(nu)))
-        return SitePoint(gaussian, tilted, matched, residual, merit, min(10.0 * _EPSILON * lost, _MOST_ROUNDING))
+        return SitePoint(gaussian, tilted, matched, residual, rms_residual, min(10.0 * _EPSILON * lost, _MOST_ROUNDING))
 
     def prior(self) -> SitePoint:
         """Return the point without sites."""
@@ -95,7 +96,7 @@ class Moves:
         error = _root_mean_square(scale * (point.tilted.slope - b))
         if error < mixer.relaxed:
             sites = Sites(point.gaussian.tau, point.gaussian.nu)
-            return self.point(*mixer.mix(sites, matched, point.gaussian.variance, point.merit))
+            return self.point(*mixer.mix(sites, matched, point.gaussian.variance, point.rms_residual))
         mixer.interrupt()
         for _ in range(_ROUNDS):
             if error < mixer.relaxed:
@@ -126,7 +127,7 @@ class Moves:
                 _, matched = self._match(mean - v * (sites.nu - sites.tau * mean), v)
                 sites = jacobian.step(sites, matched, mean, accuracy)
         moved = self.point(*sites)
-        return moved if moved is not None and moved.merit < 0.7 * point.merit else None
+        return moved if moved is not None and moved.rms_residual < 0.7 * point.rms_residual else None
 
     def one_at_a_time(self, point: SitePoint, part: float) -> SitePoint | None:
         """Return the point after this part of an update of each site in turn.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.likelihoods import WeightedLikelihood
+from marginwise.likelihoods.base import WeightedLikelihood
 
 
 class Rest(NamedTuple):

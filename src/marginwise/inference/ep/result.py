@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from marginwise._arrays import Array
-from marginwise.covariance import SiteGaussian, Sites
-from marginwise.likelihoods import Moments
+from marginwise.covariance.gaussian import SiteGaussian, Sites
+from marginwise.likelihoods.base import Moments
 from marginwise.status import Status
 
 

@@ -6,15 +6,18 @@ equations once near, and one at a time where these fail: with many repeated rows
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
-from marginwise.covariance import SiteCovariance, Sites
+from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import Sites
 from marginwise.inference.ep.mixing import Mixer
 from marginwise.inference.ep.moves import Moves, SitePoint
 from marginwise.inference.ep.result import SiteApproximation
-from marginwise.likelihoods import WeightedLikelihood
+from marginwise.likelihoods.base import WeightedLikelihood
 from marginwise.status import CONVERGED, Status
 
 #: Residual at which EP has converged: the evidence, stationary there, is exact to rounding, its gradient to 1e-8.
@@ -26,6 +29,35 @@ _NEAR, _FAR = 0.2, 5.0
 
 #: Updates of all sites at once that do not bring the residual down by this factor, before other moves are tried.
 _PATIENCE, _SLOW = 6, 0.6
+
+
+class Regime(NamedTuple):
+    """What suits a way to keep the covariance.
+
+    Attributes
+    ----------
+    near : float
+        Residual below which a step of Newton's method costs less than the updates of all sites that it saves.
+    relaxed : float
+        Error of the means below which updates of all sites are mixed with earlier ones.
+    accuracy : float
+        Residual below which going on would be pointless.
+    """
+
+    near: float
+    relaxed: float
+    accuracy: float
+
+
+DENSE = Regime(near=0.2, relaxed=0.05, accuracy=0.0)
+
+#: A product for Newton's method costs as much as an update of all sites, which brings the residual down by a factor of
+#: about four where rows are many. What the approximation itself changes is larger than this accuracy by far.
+APPROXIMATE = Regime(near=0.0, relaxed=0.05, accuracy=1e-6)
+
+#: What features of single precision can reach. Updates of so many sites can't be mixed from farther away: they add up
+#: and lead astray.
+SINGLE = Regime(near=0.0, relaxed=1e-2, accuracy=1e-3)
 
 #: One site at a time, this part of each update is taken, because whole ones can run in circles; every
 #: ``_CIRCLE`` sweeps it is made smaller.
@@ -39,17 +71,18 @@ def run_ep(  # noqa: C901  which move comes next depends on all before: one loop
     *,
     start: Sites | None = None,
     tolerance: float = TOLERANCE,
-    typical: bool = False,
+    norm: Literal["max", "rms"] = "max",
     max_sweeps: int = 500,
 ) -> SiteApproximation:
     """Return the fixed point of expectation propagation, started from the sites of ``start`` if given.
 
     The likelihood must be blurred by the covariance's residual, if it has one. The tolerance is that of the worst site,
-    or of the root mean square if ``typical``: of very many sites a few may need as many sweeps as all others together.
+    or of the root mean square if ``norm`` is "rms": of very many sites a few may need as many sweeps as all others
+    together.
     """
 
     def left(point: SitePoint) -> float:
-        return point.merit if typical else point.residual
+        return point.rms_residual if norm == "rms" else point.residual
 
     moves = Moves(covariance, y, likelihood)
     point = None if start is None else moves.point(start.tau, start.nu)
@@ -57,9 +90,10 @@ def run_ep(  # noqa: C901  which move comes next depends on all before: one loop
         point = moves.prior()
     best = point
     sweeps = together = alone = 0  # all updates, those of all sites at once, those of one site at a time
-    tolerance = max(tolerance, covariance.accuracy)
-    goal = covariance.near  # below it Newton's method is tried, but not at the prior, far from everything
-    mixer = Mixer(covariance.relaxed)
+    regime = DENSE if covariance.is_dense else SINGLE if covariance.single else APPROXIMATE
+    tolerance = max(tolerance, regime.accuracy)
+    goal = regime.near  # below it Newton's method is tried, but not at the prior, far from everything
+    mixer = Mixer(regime.relaxed)
     while left(point) > tolerance and sweeps < max_sweeps:
         safe_point()
         sweeps += 1
@@ -71,7 +105,7 @@ def run_ep(  # noqa: C901  which move comes next depends on all before: one loop
                 goal = 0.5 * point.residual
         elif together < _PATIENCE:
             moved = moves.all_at_once(point, mixer)
-            together += _PATIENCE if moved is None else int(moved.merit > _SLOW * point.merit)
+            together += _PATIENCE if moved is None else int(moved.rms_residual > _SLOW * point.rms_residual)
             if together >= _PATIENCE:
                 goal = goal or _NEAR
         else:
@@ -80,7 +114,7 @@ def run_ep(  # noqa: C901  which move comes next depends on all before: one loop
             if moved is None:
                 break
         point = moved or point
-        best = min(best, point, key=lambda one: one.merit)
+        best = min(best, point, key=lambda one: one.rms_residual)
     point = best
     status = CONVERGED
     if left(point) > max(tolerance, point.rounding):

@@ -6,7 +6,8 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled, compiled_vector
-from marginwise.likelihoods import Slack, WeightedLikelihood
+from marginwise.likelihoods.base import WeightedLikelihood
+from marginwise.likelihoods.slack import Slack
 from marginwise.likelihoods.tilted import tilted_slack
 
 

@@ -42,7 +42,7 @@ class Precision:
     max_leapfrogs : int
         Number of leapfrog steps after which it stops at the latest, where trajectories take very many of them.
     rung_steps : int
-        Steps on each rung of the ladder to the evidence's value; four times as many halve its standard error.
+        Moves on each step of the way to the evidence's value; four times as many halve its standard error.
 
     Examples
     --------

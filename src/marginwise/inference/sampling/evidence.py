@@ -6,7 +6,7 @@ With a reference N(m, Σ), the logarithm ln Z₀ of its normaliser and the remai
 
 which is climbed in steps, π_a ∝ N(θ; m, Σ) e^{-aR}, a: 0 → 1.
 
-Each rung is as far from the last as its samples, reweighted, still carry the next; between neighbours the ratio of
+Each step is as far from the last as its samples, reweighted, still carry the next; between neighbours the ratio of
 normalisers is estimated by Bennett's acceptance ratio (Bennett 1976), the best there is from samples of both. A chain
 goes through all rungs by itself, so that chains are independent and resampling them gives the standard error.
 """
@@ -24,7 +24,7 @@ from marginwise.inference.sampling.guided import ReferenceHMC, ReferenceState
 from marginwise.inference.sampling.reference import GaussianReference
 from marginwise.inference.sampling.sampler import Target
 
-#: Share of the effective number of samples that must be left when a rung's samples are reweighted to the next rung.
+#: Share of the effective number of samples that must be left when samples of a step are reweighted to the next.
 _CARRY = 0.5
 _N_BOOTSTRAP = 200
 _MAX_RUNGS = 200
@@ -40,7 +40,7 @@ class EvidenceEstimate:
     rungs : array
         The values of a, from 0 to 1.
     state : ReferenceState
-        The chains on the last rung, which is the posterior.
+        The chains on the last step, which is the posterior.
     """
 
     value: float
@@ -57,7 +57,7 @@ def estimate_evidence(
     n_chains: int,
     n_steps: int,
 ) -> EvidenceEstimate:
-    """Climb the ladder from the reference to the posterior; ``n_steps`` are recorded on each rung."""
+    """Go from the reference to the posterior step by step; ``n_steps`` moves are recorded on each."""
     sampler = ReferenceHMC(target, reference, n_chains=n_chains)
     draws = [reference.draw(rng, n_chains) for _ in range(n_steps)]
     energies = np.array([sampler.residual_energy(place) for place in draws])  # R, shape (steps, chains)
@@ -90,7 +90,7 @@ def estimate_evidence(
 
 
 def _next_rung(energies: Array, a: float) -> float:
-    """Return the largest next rung for which reweighting keeps the wanted share of the effective samples."""
+    """Return the largest next step for which reweighting keeps the wanted share of the effective samples."""
 
     def share(b: float) -> float:
         weights = np.exp(-(b - a) * (energies - energies.min()))

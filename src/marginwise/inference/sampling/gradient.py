@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import DenseCovariance, LowRankCovariance
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.diagnostics import Estimate, estimate_mean
 from marginwise.inference.sampling.sampler import Draws, Target
-from marginwise.kernels import Constant
+from marginwise.kernels.constant import Constant
 
 #: Chains are shared out among at most this many cells, steps among as many as there are blocks of this length.
 _MAX_GROUPS = 8

@@ -21,9 +21,10 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
+from marginwise.covariance.dense import DenseCovariance
 from marginwise.inference.sampling.sampler import Draws, Info, Sampler, Target, metropolis
 from marginwise.likelihoods.slack import slack_force, slack_loss
-from marginwise.svm import solve_dense
+from marginwise.svm.api import solve_svm
 
 #: Steps of the paper: 40,000, of which the first half is discarded.
 N_DISCARDED = 20_000
@@ -73,7 +74,7 @@ class HMC(Sampler[HMCState]):
     def init(self, rng: np.random.Generator) -> HMCState:
         """Return the SVM solution plus a draw of the prior, with momenta from exp(-½pᵀKp)."""
         t = self.target
-        solution = solve_dense(self.gram, t.y, t.penalties, t.slack)
+        solution = solve_svm(DenseCovariance.of_matrix(self.gram), t.y, t.penalties, t.slack)
         eigenvalues, vectors = np.linalg.eigh(self.gram)
         kept = eigenvalues > t.n * np.finfo(float).eps * eigenvalues[-1]  # the others are 0 but for rounding
         # θ̃ of the prior and p have the same distribution, N(0, K⁻¹).

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from marginwise._arrays import Array
-from marginwise.covariance import LowRankCovariance, Sites
+from marginwise.covariance.gaussian import Sites
+from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.covariance.low_rank_gaussian import posterior_factor
 from marginwise.inference.sampling.prior import PosteriorFactor, SampledPrior
 

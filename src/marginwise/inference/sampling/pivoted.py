@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
 
 from marginwise._arrays import Array, Indices
-from marginwise.covariance import Sites
+from marginwise.covariance.gaussian import Sites
 from marginwise.inference.sampling.prior import PosteriorFactor, SampledPrior
 
 #: Directions in which the prior variance is below this fraction of the kernel's range are left out: they move a latent

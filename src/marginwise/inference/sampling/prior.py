@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from marginwise._arrays import Array
-from marginwise.covariance import Sites
+from marginwise.covariance.gaussian import Sites
 
 
 class PosteriorFactor(NamedTuple):

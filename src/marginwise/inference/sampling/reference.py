@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance import Sites
+from marginwise.covariance.gaussian import Sites
 from marginwise.inference.sampling.prior import SampledPrior
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from marginwise.covariance import DenseCovariance, LowRankCovariance, Sites
+from marginwise.covariance.dense import DenseCovariance
+from marginwise.covariance.gaussian import Sites
+from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep.run import run_ep
 from marginwise.inference.prediction import GaussianPosterior
@@ -22,7 +24,7 @@ from marginwise.inference.sampling.prior import SampledPrior
 from marginwise.inference.sampling.reference import gaussian_reference
 from marginwise.inference.sampling.sampled import SampledPosterior
 from marginwise.inference.sampling.sampler import Target
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Code, Status

@@ -13,11 +13,11 @@ from scipy.special import logsumexp
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.jit import compiled
-from marginwise.covariance import Sites
-from marginwise.inference.contract import Posterior, normalised
+from marginwise.covariance.gaussian import Sites
+from marginwise.inference.base import Posterior, normalised
 from marginwise.inference.sampling.collect import Collection
 from marginwise.inference.sampling.prior import SampledPrior
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.likelihoods.tilted import tilted_slack
 from marginwise.problem import check_inputs
 

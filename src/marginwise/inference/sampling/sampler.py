@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from marginwise._arrays import Array, Mask
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The paper's cells beside ours, and beside those of data sets and methods that it does not have."""
+"""The paper's cells next to ours, and to those of data sets and methods that it does not have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.methods import METHODS
+from marginwise.study.paper.names import PAPER_TRIALS
 from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.report.summary import Sample, Trials, counted_error
 
@@ -19,12 +19,12 @@ def all_datasets(trials: Trials) -> dict[str, str]:
 
 def all_methods(trials: Trials) -> tuple[str, ...]:
     """Return the methods of the paper's study, then the others that there are trials of."""
-    return (*METHODS, *(name for name in trials.methods if name not in METHODS))
+    return (*PAPER_TRIALS, *(name for name in trials.methods if name not in PAPER_TRIALS))
 
 
 def with_own(columns: Sequence[PaperColumn], trials: Trials) -> tuple[PaperColumn, ...]:
     """Return columns of the paper's tables, then one for each method that its study does not have."""
-    return (*columns, *(PaperColumn(name, name) for name in all_methods(trials)[len(METHODS) :]))
+    return (*columns, *(PaperColumn(name, name) for name in all_methods(trials)[len(PAPER_TRIALS) :]))
 
 
 def n_test(trials: Trials, dataset: str) -> int:
@@ -100,7 +100,7 @@ def compare_means(trials: Trials) -> list[Comparison]:
 
 
 def compared(dataset: str, column: PaperColumn, published: tuple[float, float] | None, ours: Sample) -> Comparison:
-    """Return a mean over our trials beside the paper's (mean, standard deviation)."""
+    """Return a mean over our trials next to the paper's (mean, standard deviation)."""
     mean, sd = published or (None, None)
     error = None
     if ours.sd is not None and sd is not None:

@@ -15,9 +15,10 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, log_expit
 
 from marginwise._arrays import Array
-from marginwise.criteria.contract import Criterion, Evaluation
-from marginwise.inference.api import site_posterior
-from marginwise.likelihoods import Likelihood, Logistic
+from marginwise.criteria.base import Criterion, Evaluation
+from marginwise.inference.sites import site_posterior
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.classifiers import Logistic
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status

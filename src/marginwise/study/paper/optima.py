@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
-from marginwise.datasets import Benchmark
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import all_datasets
-from marginwise.study.paper.methods.variants import as_in_paper
+from marginwise.study.paper.names import as_in_paper
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from marginwise.tuning import scan_line
 
-#: The method that climbs the evidence of expectation propagation.
-CLIMBED = "ep-evidence-newton"
+#: The method that maximises the evidence of expectation propagation.
+MAXIMISED = "ep-evidence-newton"
 
 #: The criterion and slack that a method optimises. The sampled evidence gives gradients alone, so that along a line its
-#: value is that of expectation propagation; ends of quasi-Newton on that stand beside those of the ascents.
+#: value is that of expectation propagation; ends of quasi-Newton on that stand next to those of the ascents.
 _OPTIMISED = {
     "le1-walk": ("laplace-evidence", "linear"),
     "le2-walk": ("laplace-evidence", "quadratic"),
@@ -32,7 +34,7 @@ _OPTIMISED = {
 CRITERIA = {
     **_OPTIMISED,
     **{as_in_paper(method): criterion for method, criterion in _OPTIMISED.items()},
-    CLIMBED: ("ep-evidence", "linear"),
+    MAXIMISED: ("ep-evidence", "linear"),
 }
 
 #: Two ends are separate optima if the criterion is worse between them by more than this: the gain at which the study's
@@ -115,3 +117,18 @@ def _pairs(
     all_pairs = list(combinations(same, 2))
     chosen = np.random.default_rng(0).permutation(len(all_pairs))[:most]
     return [all_pairs[place] for place in chosen]
+
+
+def write_scans(path: Path, scans: Iterable[Scan]) -> Path:
+    """Write scans as CSV."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["dataset", "method", "start", "end", "barrier", "scores"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**scan.record(), "barrier": f"{scan.barrier:.6g}"} for scan in scans)
+    return path
+
+
+def read_scans(path: Path) -> list[Scan]:
+    """Read what :func:`write_scans` wrote."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [Scan.from_record(record) for record in csv.DictReader(file)]

@@ -6,27 +6,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from marginwise.study.data import BenchmarkSource, Source, benchmarks
-from marginwise.study.paper.methods import METHODS, PAPER_TRIALS, methods
-from marginwise.study.paper.methods.ascent import AS_IN_PAPER, REPEATED, Ascent
-from marginwise.study.paper.methods.variants import SMOOTHING, WALKS, as_in_paper, variants
+from marginwise.study.paper.methods import METHODS, methods
+from marginwise.study.paper.methods.ascent import AS_IN_PAPER, Ascent
+from marginwise.study.paper.methods.variants import variants
+from marginwise.study.paper.names import (
+    ASCENT,
+    DRAWN,
+    EQUAL_SCALES,
+    PAPER_TRIALS,
+    REPEATED,
+    SMOOTHED,
+    WALK_NAMES,
+    as_in_paper,
+    draw_names,
+)
 from marginwise.study.paper.numbers import PREVIOUS_COLUMNS
 from marginwise.study.plan import Effort, Plan
 
 #: (data set, method): where the paper has another number of trials.
-PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {
-    ("crabs", method): 25 for method in ("evidence-ascent", as_in_paper("evidence-ascent"))
-}
-
-#: Data sets of which the paper's draw is not known, and how many draws of ours are looked at, the study's own included.
-DRAWN, DRAWS = ("crabs", "twonorm", "ringnorm"), 10
+PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {("crabs", method): 25 for method in (ASCENT, as_in_paper(ASCENT))}
 
 #: Trials in a study of one's own, and its methods if none are named: those that end within seconds on a few hundred
 #: rows. The walks and ascents of the paper take minutes.
 OWN_TRIALS = 3
 OWN_METHODS = tuple(name for name in METHODS if not any(slow in name for slow in ("-walk", "-ascent")))
-
-#: An ascent from equal length scales, which the paper's figures show.
-EQUAL_SCALES = "evidence-ascent-equal-scales"
 
 #: Trials of a variant, enough to see what changes a mean by more than it varies; and of an ascent from one start.
 _WALK_TRIALS, _SMOOTHING_TRIALS, _ASCENT_TRIALS, _REPEATS = 2, 2, 2, 3
@@ -68,7 +71,7 @@ def quick_plan() -> Plan:
         newton_evaluations=25,
         hmc_steps=300,
     )
-    repeated = {*WALKS, "evidence-ascent"}
+    repeated = {*WALK_NAMES, ASCENT}
     trials = {method: 2 if method in repeated else 1 for method in PAPER_TRIALS}
     return Plan("quick", benchmarks(), methods(), trials, effort=effort)
 
@@ -88,11 +91,6 @@ def own_plan() -> Plan:
     return Plan("own", benchmarks(), methods(), OWN_TRIALS)
 
 
-def draws(dataset: str) -> dict[str, Source]:
-    """Return other draws of a data set, by names such as ``twonorm-draw-1``."""
-    return {f"{dataset}-draw-{number}": BenchmarkSource(dataset, number) for number in range(1, DRAWS)}
-
-
 def sensitivity_plan() -> Plan:
     """Return what the paper does not say, in several ways: settings of the searches, smoothing parameters and draws.
 
@@ -110,15 +108,17 @@ def sensitivity_plan() -> Plan:
     changed = variants()
     repeats = {REPEATED: Ascent(AS_IN_PAPER, start="same")}
     equal = {EQUAL_SCALES: Ascent(AS_IN_PAPER, start="equal")}
-    searches = [*map(as_in_paper, WALKS), as_in_paper("evidence-ascent")]
+    searches = [*map(as_in_paper, WALK_NAMES), as_in_paper(ASCENT)]
     on_draws = {name: METHODS[name] for name in (*searches, *(column.method for column in PREVIOUS_COLUMNS))}
     every = {**changed, **repeats, **equal, **on_draws}
-    others: dict[str, Source] = {name: source for dataset in DRAWN for name, source in draws(dataset).items()}
+    others: dict[str, Source] = {
+        name: BenchmarkSource(dataset, number) for dataset in DRAWN for name, number in draw_names(dataset).items()
+    }
     counts = {}
     for dataset in benchmarks():
         for name in every:
-            walked = _SMOOTHING_TRIALS if name in SMOOTHING else _WALK_TRIALS
-            counts[dataset, name] = _ASCENT_TRIALS if name.startswith("evidence-ascent") else walked
+            walked = _SMOOTHING_TRIALS if name in SMOOTHED else _WALK_TRIALS
+            counts[dataset, name] = _ASCENT_TRIALS if name.startswith(ASCENT) else walked
         counts |= {(dataset, EQUAL_SCALES): int(dataset == "twonorm"), (dataset, REPEATED): _REPEATS}
     for dataset in others:
         counts |= {(dataset, name): int(name in on_draws) for name in every}

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from marginwise._wording import numbered
-from marginwise.display import FORMATS, Document, Drawing, Section
+from marginwise.display.document import Document, Section
+from marginwise.display.drawing import FORMATS, Drawing
 from marginwise.study.paper import figures, sections
-from marginwise.study.paper.findings import Findings, gather, write_scans
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.gathering import gather
+from marginwise.study.paper.optima import write_scans
 from marginwise.study.paper.variations import variations
 from marginwise.study.paper.votes import write_votes
 from marginwise.study.record import write_rows
@@ -23,7 +26,7 @@ def write_paper_report(
 ) -> Path:
     """Write the report of all trials in the store, finished or not, and return the path of its page.
 
-    Data sets and methods that the paper does not have stand beside its own.
+    Data sets and methods that the paper does not have stand next to its own.
 
     Parameters
     ----------
@@ -33,7 +36,7 @@ def write_paper_report(
     pairs : int
         Number of pairs of local optima, for each criterion and data set, between which the criterion is evaluated.
     formats : sequence of str
-        How figures are written beside the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
+        How figures are written next to the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def lead(findings: Findings) -> str:
     return (
         "The experiments of Gold and Sollich, “Model Selection for Support Vector Machine Classification” (2003), run "
         f"again: {numbered(len(rows), 'trial')} of {numbered(len(methods), 'method')} on "
-        f"{numbered(len(datasets), 'data set')}, with published numbers beside ours."
+        f"{numbered(len(datasets), 'data set')}, with published numbers next to ours."
     )
 
 

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from marginwise.display import Document, Drawing, PagePart, Section
+from marginwise.display.document import Document, PagePart, Section
+from marginwise.display.drawing import Drawing
 from marginwise.study.paper import figures, sections
-from marginwise.study.paper.findings import Findings, gather, parted, read_scans, write_scans
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.gathering import gather, parted
+from marginwise.study.paper.optima import read_scans, write_scans
 from marginwise.study.paper.variations import variations
 from marginwise.study.paper.votes import read_votes, write_votes
 from marginwise.study.record import TrialRow, read_rows, write_rows
@@ -24,7 +27,7 @@ PAIRS = 20
 _HISTOGRAMS = ("twonorm", "pima", "wdbc")
 
 _LEAD = """Every number here is computed from one run of the study at the paper's counts and of its variations, whose
-trials are kept beside this page: [reproduction.csv](reproduction.csv), one line each,
+trials are kept next to this page: [reproduction.csv](reproduction.csv), one line each,
 [reproduction-scans.csv](reproduction-scans.csv), the criteria along lines between local optima, and
 [reproduction-votes.csv](reproduction-votes.csv), what local optima say together. To make all of it again:
 

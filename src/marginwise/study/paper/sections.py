@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from marginwise._wording import numbered
-from marginwise.display import Cell, Drawing, Facts, Notes, PagePart, PageTable, Section, Value
-from marginwise.display.table import minus
+from marginwise.display.document import Facts, Notes, PagePart, Section
+from marginwise.display.drawing import Drawing
+from marginwise.display.page import Cell, Value
+from marginwise.display.table import PageTable, minus
 from marginwise.study.paper import figures, tables
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, held_in, judged
+from marginwise.study.paper.claims import CLAIMS, held_in, judged
+from marginwise.study.paper.claims.claim import ANSWERED, FAILS, HOLDS, IN_PART, UNTESTED
 from marginwise.study.paper.compare import (
     Comparison,
     all_datasets,
@@ -19,9 +22,15 @@ from marginwise.study.paper.compare import (
     compared,
 )
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods import METHODS
-from marginwise.study.paper.methods.variants import SMOOTHING, as_in_paper
-from marginwise.study.paper.sensitivity import ASCENT_DETAILS, DRAWN_SETS, WALK_DETAILS, Sensitivity
+from marginwise.study.paper.names import (
+    ASCENT_DETAILS,
+    DRAWN,
+    PAPER_TRIALS,
+    SMOOTHED,
+    WALK_DETAILS,
+    as_in_paper,
+)
+from marginwise.study.paper.sensitivity import Sensitivity
 from marginwise.study.paper.story import agreement, story, verdicts
 from marginwise.study.report.summary import Trials
 from marginwise.study.report.tables import methods as methods_tables
@@ -174,11 +183,11 @@ def movers(found: Sensitivity, cell: Comparison) -> list[str]:
     ]
     moved = [f"with the {kind} {', '.join(inside)}"] if inside else []
     published = paper.ERRORS[cell.dataset][paper.COLUMNS.index(cell.column)]
-    for name, (method, _) in SMOOTHING.items():
+    for name, method in SMOOTHED.items():
         smoothed = found.trials.sample(cell.dataset, name)
         if method == cell.column.method and compared(cell.dataset, cell.column, published, smoothed).within(1):
             moved.append(f"with {name} ({spread(smoothed)})")
-    if cell.dataset in DRAWN_SETS:
+    if cell.dataset in DRAWN:
         over = found.over_draws(cell.dataset, cell.column, as_in_paper(cell.column.method))
         if over.n > 1 and compared(cell.dataset, cell.column, published, over).within(1):
             moved.append(f"over {over.n} draws of the data ({spread(over)})")
@@ -214,7 +223,7 @@ def previous_misses(findings: Findings, found: Sensitivity) -> list[str]:
         z = cell.in_standard_errors
         if z is None or abs(z) <= 2 or cell.published is None:
             continue
-        over = found.over_draws(cell.dataset, cell.column, cell.column.method) if cell.dataset in DRAWN_SETS else None
+        over = found.over_draws(cell.dataset, cell.column, cell.column.method) if cell.dataset in DRAWN else None
         name = f"{paper.label(cell.dataset)}, {cell.column.label} ({minus(f'{z:+.1f}')} se)"
         if over is None or over.sd is None or over.mean is None:
             told.append(f"{name}: one split, no experiment")
@@ -272,15 +281,15 @@ def side_by_side(trials: Trials) -> Section:
 
 
 def _others(trials: Trials) -> str:
-    """Say what there is beside the paper's study."""
+    """Say what there is in addition to the paper's study."""
     datasets = [name for name in trials.datasets if name not in paper.DATASETS]
-    methods = [name for name in trials.methods if name not in METHODS]
+    methods = [name for name in trials.methods if name not in PAPER_TRIALS]
     parts = [
         f"the {word}{'s' if len(names) > 1 else ''} {', '.join(names)}"
         for word, names in (("data set", datasets), ("method", methods))
         if names
     ]
-    return f"Beside what the paper has, every table has {' and '.join(parts)}." if parts else ""
+    return f"In addition to what the paper has, every table has {' and '.join(parts)}." if parts else ""
 
 
 def _published(trials: Trials) -> list[Comparison]:

@@ -6,7 +6,7 @@ found on half of them and judged on the other half, both ways.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,22 +14,9 @@ import numpy as np
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import Comparison, compared
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods.variants import ASCENT_SETTINGS, WALK_SETTINGS
+from marginwise.study.paper.names import THOROUGH, draw_names, in_setting
 from marginwise.study.paper.numbers import COLUMNS, DATASETS, EARLY, EVIDENCE, SIMPLE, PaperColumn
-from marginwise.study.paper.plan import DRAWN, draws
 from marginwise.study.report.summary import Sample, Trials
-
-THOROUGH = "thorough"
-
-#: Settings of the walks and of the ascents: the open detail that each answers in another way, and how.
-WALK_DETAILS: Mapping[str, tuple[str, str]] = {
-    THOROUGH: ("", "one hyperparameter after the other, first step 0.3, factor 1.15, 20 sweeps that gain 1e-5"),
-    **{key: (setting.detail, setting.words) for key, setting in WALK_SETTINGS.items()},
-}
-ASCENT_DETAILS: Mapping[str, tuple[str, str]] = {
-    THOROUGH: ("", "first move 0.2, at most 1, rates raised by 1.5, to a tenth of the peak"),
-    **{key: (setting.detail, setting.words) for key, setting in ASCENT_SETTINGS.items()},
-}
 
 
 @dataclass(frozen=True)
@@ -49,15 +36,14 @@ class Sensitivity:
         return cls(Trials([*findings.trials.rows, *findings.varied.rows]))
 
     def cell(self, dataset: str, column: PaperColumn, setting: str) -> Comparison:
-        """Return a cell in a setting beside the paper's."""
-        method = column.method if setting == THOROUGH else f"{column.method}-{setting}"
-        ours = self.trials.sample(dataset, method, column.field)
+        """Return a cell in a setting next to the paper's."""
+        ours = self.trials.sample(dataset, in_setting(column.method, setting), column.field)
         return compared(dataset, column, paper.ERRORS[dataset][COLUMNS.index(column)], ours)
 
     def over_draws(self, dataset: str, column: PaperColumn, method: str) -> Sample:
         """Return the errors on all draws of a data set: the mean over trials of the study's own, one of each other."""
         own = self.trials.sample(dataset, method, column.field).mean
-        others = (self.trials.sample(name, method, column.field).mean for name in draws(dataset))
+        others = (self.trials.sample(name, method, column.field).mean for name in draw_names(dataset))
         return Sample(tuple(value for value in (own, *others) if value is not None))
 
     def complete(self, settings: Sequence[str], columns: Sequence[PaperColumn]) -> list[str]:
@@ -116,5 +102,5 @@ def judged_on_other_half(table: Sequence[Nearness]) -> list[tuple[Nearness, floa
     return found
 
 
-#: Columns of walks and of ascents, and the data sets of which other draws were tried.
-WALK_COLUMNS, ASCENT_COLUMNS, DRAWN_SETS = SIMPLE, (EVIDENCE, EARLY), DRAWN
+#: Columns of walks and of ascents.
+WALK_COLUMNS, ASCENT_COLUMNS = SIMPLE, (EVIDENCE, EARLY)

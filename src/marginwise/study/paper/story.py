@@ -8,16 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, judged
+from marginwise.study.paper.claims import CLAIMS, judged
+from marginwise.study.paper.claims.claim import ANSWERED, FAILS, HOLDS, IN_PART, UNTESTED
 from marginwise.study.paper.compare import all_methods, compare_means
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods.variants import NEAREST_WALK, WALK_SETTINGS, as_in_paper
+from marginwise.study.paper.names import DRAWN, NEAREST_WALK, THOROUGH, WALK_DETAILS, as_in_paper
 from marginwise.study.paper.numbers import DATASETS, EVIDENCE, SIMPLE
 from marginwise.study.paper.sensitivity import (
-    DRAWN_SETS,
-    THOROUGH,
     WALK_COLUMNS,
-    WALK_DETAILS,
     Sensitivity,
     judged_on_other_half,
     nearness,
@@ -110,7 +108,7 @@ def _settings(found: Sensitivity) -> Iterator[str]:
         "What the paper leaves open about its walks decides its cells: between the declared settings the mean of a "
         f"cell differs by {np.median(ranges):.1f} of the paper's standard deviations in the median. No setting gives "
         f"all: the best has {max(row.within_1_sd for row in table)} of {near.cells} within one. The nearest that was "
-        f"tried is “{NEAREST_WALK}” ({WALK_SETTINGS[NEAREST_WALK].words}), {near.distance:.1f} away on average, where "
+        f"tried is “{NEAREST_WALK}” ({WALK_DETAILS[NEAREST_WALK][1]}), {near.distance:.1f} away on average, where "
         f"the thorough walks are {plain.distance:.1f}."
     )
     halves = judged_on_other_half(table)
@@ -134,7 +132,7 @@ def _settings(found: Sensitivity) -> Iterator[str]:
 
 def _draws(found: Sensitivity) -> Iterator[str]:
     parts = []
-    for dataset in DRAWN_SETS:
+    for dataset in DRAWN:
         gaps = []
         for place, column in enumerate(SIMPLE):
             over = found.over_draws(dataset, column, as_in_paper(column.method)).mean

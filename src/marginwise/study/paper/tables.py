@@ -1,12 +1,12 @@
-"""The paper's tables with our numbers beside the published ones, and rows and columns for what it did not try."""
+"""The paper's tables with our numbers next to the published ones, and rows and columns for what it did not try."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from marginwise.datasets import load_benchmark
-from marginwise.display import NOTHING, Cell, PageTable, Value
-from marginwise.display.table import minus, signed
+from marginwise.datasets.benchmarks import load_benchmark
+from marginwise.display.page import NOTHING, Cell, Value
+from marginwise.display.table import PageTable, minus, signed
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import (
     Comparison,
@@ -34,7 +34,7 @@ _COUNTED = (
 
 
 def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> PageTable:
-    """Return table tab:data beside the sets that the library has, and the sizes of ``own`` sets."""
+    """Return table tab:data next to the sets that the library has, and the sizes of ``own`` sets."""
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     benchmarks = {dataset: load_benchmark(dataset) for dataset in paper.DATASETS}
@@ -49,7 +49,7 @@ def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> PageTable:
     return PageTable(
         "table1-data",
         "Table 1. Data sets",
-        "Sizes of the library's sets beside the paper's.",
+        "Sizes of the library's sets next to the paper's.",
         header,
         rows,
         records,
@@ -57,7 +57,7 @@ def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> PageTable:
 
 
 def times(trials: Trials) -> PageTable:
-    """Return table tab:time beside our seconds of an evaluation."""
+    """Return table tab:time next to our seconds of an evaluation."""
     columns = [PaperColumn(_SVM, _SVM), *with_own((*paper.COLUMNS[:5], _HMC), trials)]
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
@@ -83,7 +83,7 @@ def times(trials: Trials) -> PageTable:
 
 
 def means(trials: Trials, setting: str) -> PageTable:
-    """Return table tab:results, each cell beside ours, and the honest early stopping that the paper proposes."""
+    """Return table tab:results, each cell next to ours, and the honest early stopping that the paper proposes."""
     compared = compare_means(trials)
     rows: list[list[Value]] = []
     for dataset, label in all_datasets(trials).items():
@@ -105,7 +105,7 @@ def means(trials: Trials, setting: str) -> PageTable:
 
 
 def cells(trials: Trials, setting: str) -> PageTable:
-    """Return the cells of table tab:results one by one, and those beside it that have trials."""
+    """Return the cells of table tab:results one by one, and others that have trials."""
     compared = [cell for cell in compare_means(trials) if cell.published is not None or cell.ours.n]
     rows: list[list[Value]] = []
     for cell in compared:

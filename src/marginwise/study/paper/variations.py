@@ -6,25 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from marginwise.display import NOTHING, Cell, PagePart, PageTable, Section, Value
-from marginwise.display.table import minus
+from marginwise.display.document import PagePart, Section
+from marginwise.display.page import NOTHING, Cell, Value
+from marginwise.display.table import PageTable, minus
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import Comparison
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods.ascent import REPEATED
-from marginwise.study.paper.methods.variants import SMOOTHING, as_in_paper
+from marginwise.study.paper.names import ASCENT_DETAILS, DRAWN, REPEATED, SMOOTHED, WALK_DETAILS, as_in_paper
 from marginwise.study.paper.numbers import DATASETS, EVIDENCE, PREVIOUS_COLUMNS, SIMPLE, PaperColumn
 from marginwise.study.paper.sensitivity import (
     ASCENT_COLUMNS,
-    ASCENT_DETAILS,
-    DRAWN_SETS,
     WALK_COLUMNS,
-    WALK_DETAILS,
     Sensitivity,
     judged_on_other_half,
     nearness,
 )
-from marginwise.study.paper.votes import Vote
+from marginwise.study.paper.votes import MajorityVote
 from marginwise.study.report.summary import counted_error
 from marginwise.study.report.tables import spread
 
@@ -151,7 +148,7 @@ def over_draws(found: Sensitivity) -> PageTable:
     """Show cells over ten draws of the data sets that are drawn."""
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
-    for dataset in DRAWN_SETS:
+    for dataset in DRAWN:
         published = dict(zip(paper.COLUMNS, paper.ERRORS[dataset], strict=True))
         quoted = dict(zip(PREVIOUS_COLUMNS, paper.PREVIOUS[dataset], strict=True))
         for column in (*paper.COLUMNS, *PREVIOUS_COLUMNS):
@@ -176,11 +173,11 @@ def over_draws(found: Sensitivity) -> PageTable:
 
 def smoothing(findings: Findings) -> PageTable:
     """Show the walks with other smoothing parameters."""
-    methods = dict.fromkeys(method for method, _ in SMOOTHING.values())
+    methods = dict.fromkeys(SMOOTHED.values())
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for method in methods:
-        names = [name for name, (own, _) in SMOOTHING.items() if own == method]
+        names = [name for name, own in SMOOTHED.items() if own == method]
         for name in (method, *names):
             trials = findings.trials if name == method else findings.varied
             samples = {dataset: trials.sample(dataset, name) for dataset in DATASETS}
@@ -194,7 +191,7 @@ def smoothing(findings: Findings) -> PageTable:
 
 
 def papers_sampler(findings: Findings) -> PageTable | None:
-    """Show the ascents by the paper's sampler beside guided ones from the same start; None without any."""
+    """Show the ascents by the paper's sampler next to guided ones from the same start; None without any."""
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for dataset, label in DATASETS.items():
@@ -228,7 +225,7 @@ def papers_sampler(findings: Findings) -> PageTable | None:
         return None
     note = (
         "One ascent with the paper's Hybrid Monte Carlo, 20,000 steps discarded and 20,000 made use of for each "
-        f"gradient, beside {len(guided)} with the sampler guided by expectation propagation from the same start. The "
+        f"gradient, next to {len(guided)} with the sampler guided by expectation propagation from the same start. The "
         "difference of the ends in ln λ is in standard deviations of the guided ones, the median over hyperparameters. "
         "Seconds are CPU time of a step; below, the paper's."
     )
@@ -245,7 +242,7 @@ def papers_sampler(findings: Findings) -> PageTable | None:
     return PageTable("hmc", "Ascents by the paper's own sampler", note, header, rows, records)
 
 
-def votes(found: Sequence[Vote]) -> PageTable:
+def votes(found: Sequence[MajorityVote]) -> PageTable:
     """Show what the ends of all trials of a criterion say together."""
     rows: list[list[Value]] = []
     for dataset in dict.fromkeys(vote.dataset for vote in found):

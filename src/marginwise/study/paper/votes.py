@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from marginwise.criteria import as_criterion
-from marginwise.datasets import Benchmark
+from marginwise.criteria.registry import as_criterion
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.study.judge import Judge
 from marginwise.study.paper.compare import all_datasets
@@ -24,7 +24,7 @@ from marginwise.study.report.summary import Trials
 
 
 @dataclass(frozen=True)
-class Vote:
+class MajorityVote:
     """What becomes of the ends of a method's trials on one data set when they vote; errors in %.
 
     ``single`` is the mean error of the voters, ``together`` that of their majority. Where votes are equal, half of an
@@ -43,7 +43,7 @@ class Vote:
         return self.single - self.together
 
 
-def vote(trials: Trials, load: Callable[[TrialRow], Benchmark | None]) -> list[Vote]:
+def vote(trials: Trials, load: Callable[[TrialRow], Benchmark | None]) -> list[MajorityVote]:
     """Let the ends of each of the paper's methods vote, on every data set that can be loaded."""
     found = []
     for dataset in all_datasets(trials):
@@ -57,23 +57,23 @@ def vote(trials: Trials, load: Callable[[TrialRow], Benchmark | None]) -> list[V
             single = 100 * float(np.mean(correct <= 0))
             majority = correct.sum(axis=0)
             together = 100 * float(np.mean((majority < 0) + 0.5 * (majority == 0)))
-            found.append(Vote(dataset, method, len(rows), single, together))
+            found.append(MajorityVote(dataset, method, len(rows), single, together))
     return found
 
 
-def write_votes(path: Path, votes: Iterable[Vote]) -> Path:
+def write_votes(path: Path, votes: Iterable[MajorityVote]) -> Path:
     """Write votes as CSV."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Vote)], lineterminator="\n")
+        writer = csv.DictWriter(file, [field.name for field in fields(MajorityVote)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(vote) for vote in votes)
     return path
 
 
-def read_votes(path: Path) -> list[Vote]:
+def read_votes(path: Path) -> list[MajorityVote]:
     """Read what :func:`write_votes` wrote."""
     with path.open(newline="", encoding="utf-8") as file:
         return [
-            Vote(r["dataset"], r["method"], int(r["voters"]), float(r["single"]), float(r["together"]))
+            MajorityVote(r["dataset"], r["method"], int(r["voters"]), float(r["single"]), float(r["together"]))
             for r in csv.DictReader(file)
         ]

@@ -30,7 +30,7 @@ def write_report(
     title : str
         What stands above it.
     formats : sequence of str
-        How figures are written beside the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
+        How figures are written next to the page, which has them inside: "svg", "png", "pdf". Markdown shows the SVG.
 
     Returns
     -------

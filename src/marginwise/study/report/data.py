@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from marginwise.datasets import Benchmark, benchmark_names
+from marginwise.datasets.benchmarks import Benchmark, benchmark_names
 from marginwise.errors import MarginwiseError
 from marginwise.study.data import DESCRIBED, BenchmarkSource, Source, load_data
 from marginwise.study.plan import Effort

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marginwise.display import INK, MUTED, SERIES, Drawing, dot_row
+from marginwise.display.drawing import Drawing, dot_row
+from marginwise.display.style import INK, MUTED, SERIES
 from marginwise.study.report.summary import Sample, Trials
 
 if TYPE_CHECKING:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from marginwise.hyperparameters import paper_start
 from marginwise.study.record import TrialRow
-
-#: So near to the logarithm of a bound a hyperparameter is at it: numbers are stored with six digits.
-_AT_BOUND = 1e-4
 
 
 @dataclass(frozen=True)
@@ -110,19 +105,6 @@ class Trials:
         """Return what the trials of a method ended at, one row C, k0, koff, l_1 … l_d each."""
         found = [row.hyperparameters for row in self.done(dataset, method) if row.hyperparameters is not None]
         return np.array(found) if found else np.empty((0, 0))
-
-    def endings(self, dataset: str, method: str) -> Counter[str]:
-        """Return how the searches of a method ended, and how often."""
-        return Counter(row.ending for row in self.done(dataset, method))
-
-    def at_bounds(self, dataset: str, method: str) -> int:
-        """Return how many trials ended with some hyperparameter at a bound of the search."""
-        ends = self.hyperparameters(dataset, method)
-        if not len(ends):
-            return 0
-        lower, upper = paper_start(ends.shape[1] - 3).log_bounds
-        logs = np.log(ends)
-        return int(np.any((logs <= lower + _AT_BOUND) | (logs >= upper - _AT_BOUND), axis=1).sum())
 
     def seconds_per_step(self, dataset: str, method: str) -> float | None:
         """Return the seconds of the search for each evaluation of the criterion, the mean over trials."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from marginwise.display import NOTHING, Cell, PageTable, Value
+from marginwise.display.page import NOTHING, Cell, Value
+from marginwise.display.table import PageTable
 from marginwise.study.record import Shown, shown_columns
 from marginwise.study.report.summary import Sample, Trials
 

@@ -3,7 +3,7 @@
 from marginwise.study.paper.claims import ascents, errors, proposals, walks
 from marginwise.study.paper.claims.claim import ANSWERED, FAILS, HOLDS, IN_PART, UNTESTED, Claim, Judgement
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.methods.variants import ASCENT_SETTINGS, NEAREST_ASCENT, NEAREST_WALK, WALK_SETTINGS
+from marginwise.study.paper.names import ASCENT_DETAILS, NEAREST_ASCENT, NEAREST_WALK, THOROUGH, WALK_DETAILS
 
 __all__ = ["ANSWERED", "CLAIMS", "FAILS", "HOLDS", "IN_PART", "UNTESTED", "Claim", "Judgement", "held_in", "judged"]
 
@@ -22,8 +22,9 @@ def held_in(findings: Findings) -> dict[Claim, tuple[list[str], list[str]]]:
     on a claim if it can be judged there and the numbers are others than in the setting nearest to the paper.
     """
     base = dict(judged(findings.in_setting(NEAREST_WALK, NEAREST_ASCENT)))
-    walks_in = {f"walks {key}": (key, NEAREST_ASCENT) for key in WALK_SETTINGS if key != NEAREST_WALK}
-    ascents_in = {f"ascents {key}": (NEAREST_WALK, key) for key in ASCENT_SETTINGS if key != NEAREST_ASCENT}
+    usual = (THOROUGH, NEAREST_WALK, NEAREST_ASCENT)
+    walks_in = {f"walks {key}": (key, NEAREST_ASCENT) for key in WALK_DETAILS if key not in usual}
+    ascents_in = {f"ascents {key}": (NEAREST_WALK, key) for key in ASCENT_DETAILS if key not in usual}
     found: dict[Claim, tuple[list[str], list[str]]] = {claim: ([], []) for claim in CLAIMS}
     for name, setting in {**walks_in, **ascents_in}.items():
         for claim, judgement in judged(findings.in_setting(*setting)):

@@ -15,9 +15,9 @@ from marginwise.study.paper.claims.claim import (
     verdict,
 )
 from marginwise.study.paper.findings import Findings, NoTrialsError
-from marginwise.study.paper.methods.ascent import REPEATED
+from marginwise.study.paper.names import REPEATED
 from marginwise.study.paper.numbers import DATASETS, EVIDENCE, SIMPLE
-from marginwise.study.paper.optima import CLIMBED
+from marginwise.study.paper.optima import MAXIMISED
 
 #: The mean k0 of the paper's ascents on Twonorm, and the factor within which another is of the same order.
 _TWONORM_K0, _MAGNITUDE = 180.0, float(np.sqrt(10.0))
@@ -34,13 +34,13 @@ _BY_FAR = 10.0
 
 def _evidence_optima(findings: Findings) -> Judgement:
     _, ascents, scans = split_cells(findings, [EVIDENCE.method])
-    _, climbs, more = split_cells(findings, [EVIDENCE.method, CLIMBED])
-    sets = {dataset for dataset, _ in ascents | climbs}
+    _, searches, more = split_cells(findings, [EVIDENCE.method, MAXIMISED])
+    sets = {dataset for dataset, _ in ascents | searches}
     return Judgement(
         verdict(len(sets) >= 3, bool(sets)),
         f"The evidence gets worse in between for {sum(scan.separate for scan in scans)} of {len(scans)} pairs of ends "
-        f"of ascents, and for {sum(scan.separate for scan in more if scan.method == CLIMBED)} of "
-        f"{sum(scan.method == CLIMBED for scan in more)} pairs of ends of quasi-Newton; for some pair on "
+        f"of ascents, and for {sum(scan.separate for scan in more if scan.method == MAXIMISED)} of "
+        f"{sum(scan.method == MAXIMISED for scan in more)} pairs of ends of quasi-Newton; for some pair on "
         f"{listed(sorted(DATASETS[dataset] for dataset in sets))}.",
     )
 
@@ -176,7 +176,7 @@ CLAIMS = (
         "Gradient ascent algorithm",
         "From given starting hyperparameters an ascent is practically deterministic.",
         f"Ends from one start are spread by at most {_NEARLY:g} of the spread of ends from random starts, on all sets; "
-        "in part if on three. Our gradients have the noise that is enough to climb by, a fifth of their norm.",
+        "in part if on three. Our gradients have the noise that is enough to follow, a fifth of their norm.",
         _deterministic,
     ),
     Claim(

@@ -17,7 +17,7 @@ from marginwise.study.paper.claims.claim import (
     verdict,
 )
 from marginwise.study.paper.findings import Findings, NoTrialsError
-from marginwise.study.paper.methods.variants import SMOOTHING
+from marginwise.study.paper.names import SMOOTHED
 from marginwise.study.paper.numbers import DATASETS, SIMPLE
 
 #: Two numbers are of the same order of magnitude if their ratio is within this factor of 1.
@@ -111,7 +111,7 @@ def _correlations(findings: Findings, method: str, name: str) -> dict[str, float
 
 def _smoothing(findings: Findings) -> Judgement:
     moved = []
-    for name, (method, _) in SMOOTHING.items():
+    for name, method in SMOOTHED.items():
         for dataset, label in DATASETS.items():
             there, here = findings.varied.sample(dataset, name).mean, findings.thorough_mean(dataset, method)
             if there is None or here is None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marginwise.display import INK, SERIES, Drawing
-from marginwise.display.drawing import file_stem
+from marginwise.display.drawing import Drawing, file_stem
+from marginwise.display.style import INK, SERIES
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import all_datasets, all_methods, with_own
 from marginwise.study.report.figures import Methods

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marginwise.display import INK, MUTED, SERIES, Drawing
-from marginwise.display.drawing import file_stem
+from marginwise.display.drawing import Drawing, file_stem
+from marginwise.display.style import INK, MUTED, SERIES
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import with_own
 from marginwise.study.paper.numbers import PaperColumn

@@ -1,4 +1,4 @@
-"""The methods of the paper's study by name, in the order of every table, and how often each is tried."""
+"""The methods of the paper's study by name, in the order of every table."""
 
 from __future__ import annotations
 
@@ -9,37 +9,33 @@ from marginwise.priors import Prior
 from marginwise.study.paper.methods.ascent import AS_IN_PAPER, Ascent
 from marginwise.study.paper.methods.ours import SelfTuned
 from marginwise.study.paper.methods.previous import CrossValidated, GaussianProcess, VariationalSVM
-from marginwise.study.paper.methods.variants import WALKS, as_in_paper, variants
+from marginwise.study.paper.methods.variants import WALKS, variants
+from marginwise.study.paper.names import ASCENT, PAPER_TRIALS
 from marginwise.study.plan import Method
 from marginwise.study.searches import Newton
 
-#: Each method with its number of trials. The paper's have those of its tables (25 walks, 10 ascents), each in two
-#: settings: a thorough one, and the one nearest to the paper's tables. One ascent is led by the paper's own sampler.
-#: Of ours, searches that start at random have as many trials as the ascents, so that their spread can be compared; the
-#: others repeat what their folds or starts change. A new method is a line here, and a class if it does something new.
-_STUDY: dict[str, tuple[Method, int]] = {
-    **{name: (walk, 25) for name, walk in WALKS.items()},
-    "evidence-ascent": (Ascent(), 10),
-    **{name: (method, 25) for name, method in variants().items() if name in map(as_in_paper, WALKS)},
-    as_in_paper("evidence-ascent"): (Ascent(AS_IN_PAPER), 10),
-    "hmc-ascent": (Ascent(AS_IN_PAPER, sampler="paper", start="same"), 1),
-    "svm-cv": (CrossValidated(), 5),
-    "gp-laplace": (GaussianProcess("laplace"), 5),
-    "gp-variational": (GaussianProcess("variational"), 5),
-    "svm-variational": (VariationalSVM(), 5),
-    "gp-mean-field": (GaussianProcess("ep"), 5),
-    "le1-newton": (Newton("laplace-evidence", "linear"), 10),
-    "le2-newton": (Newton("laplace-evidence", "quadratic"), 10),
-    "gacv-newton": (Newton("gacv", "linear"), 10),
-    "span-newton": (Newton("span", "quadratic"), 10),
-    "ep-evidence-newton": (Newton("ep-evidence", "linear"), 10),
-    "ep-loo-newton": (Newton("ep-loo", "linear"), 10),
-    "ep-loo-prior": (Newton("ep-loo", "linear", isotropic=True, prior=Prior()), 5),
-    "tuned-svc": (SelfTuned(), 5),
+#: What the names stand for. A new method is a line here and one in ``names.py``, and a class if it does something new.
+_METHODS: dict[str, Method] = {
+    **WALKS,
+    **variants(),
+    ASCENT: Ascent(),
+    "hmc-ascent": Ascent(AS_IN_PAPER, sampler="paper", start="same"),
+    "svm-cv": CrossValidated(),
+    "gp-laplace": GaussianProcess("laplace"),
+    "gp-variational": GaussianProcess("variational"),
+    "svm-variational": VariationalSVM(),
+    "gp-mean-field": GaussianProcess("ep"),
+    "le1-newton": Newton("laplace-evidence", "linear"),
+    "le2-newton": Newton("laplace-evidence", "quadratic"),
+    "gacv-newton": Newton("gacv", "linear"),
+    "span-newton": Newton("span", "quadratic"),
+    "ep-evidence-newton": Newton("ep-evidence", "linear"),
+    "ep-loo-newton": Newton("ep-loo", "linear"),
+    "ep-loo-prior": Newton("ep-loo", "linear", isotropic=True, prior=Prior()),
+    "tuned-svc": SelfTuned(),
 }
 
-METHODS: Mapping[str, Method] = {name: method for name, (method, _) in _STUDY.items()}
-PAPER_TRIALS: Mapping[str, int] = {name: trials for name, (_, trials) in _STUDY.items()}
+METHODS: Mapping[str, Method] = {name: _METHODS[name] for name in PAPER_TRIALS}
 
 
 def methods(*names: str) -> dict[str, Method]:

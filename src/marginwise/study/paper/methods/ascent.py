@@ -7,12 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from marginwise.criteria.evidence import TO_CLIMB, Evidence
-from marginwise.datasets import Benchmark
+from marginwise.criteria.evidence import TO_FOLLOW, Evidence
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters, random_start
-from marginwise.inference import Precision
-from marginwise.search import GradientAscent
+from marginwise.inference.sampling.collect import Precision
+from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.study.judge import Judge
+from marginwise.study.paper.names import REPEATED
 from marginwise.study.plan import Effort, Trial
 from marginwise.study.record import Outcome
 from marginwise.study.searches import outcome, timed_tune
@@ -25,9 +26,6 @@ THOROUGH = GradientAscent(tolerance=0.1)
 #: Settings with which ascents take nearly the 40 to 80 steps of the paper and end near its k0: short moves, a rate that
 #: is raised slowly, and a fifth for "a small fraction".
 AS_IN_PAPER = GradientAscent(first_move=0.1, largest_move=0.3, raise_by=1.1, tolerance=0.2)
-
-#: The method that repeats an ascent from one start.
-REPEATED = "evidence-ascent-same-start"
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Ascent:
     search: GradientAscent = THOROUGH
     sampler: Literal["guided", "paper"] = "guided"
     start: Literal["random", "same", "equal"] = "random"
-    precision: Precision = TO_CLIMB
+    precision: Precision = TO_FOLLOW
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
         """Ascend, and look at the test error along the path."""

@@ -6,10 +6,10 @@ import time
 import warnings
 from dataclasses import dataclass
 
-from marginwise.datasets import Benchmark
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.errors import ConvergenceWarning
-from marginwise.estimators import TunedSVC
-from marginwise.likelihoods import LINEAR
+from marginwise.estimators.tuned_svc import TunedSVC
+from marginwise.likelihoods.slack import LINEAR
 from marginwise.study.judge import Judge, flat, thinned, to_columns
 from marginwise.study.plan import Effort, Trial
 from marginwise.study.record import Outcome

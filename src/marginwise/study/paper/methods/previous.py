@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from marginwise.criteria.cross_validation import CrossValidationError
-from marginwise.datasets import Benchmark
+from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.likelihoods import LINEAR
+from marginwise.likelihoods.slack import LINEAR
 from marginwise.model import Model
 from marginwise.study.judge import Judge, flat, thinned, to_columns
 from marginwise.study.paper.gp_evidence import ClassifierEvidence, LaplaceGPEvidence, SiteEvidence
@@ -57,7 +57,7 @@ class VariationalSVM:
     """SVM whose hyperparameters maximise the variational bound on its evidence at C = 1 (Seeger 2000)."""
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
-        """Climb the bound; predict with the SVM."""
+        """Maximise the bound; predict with the SVM."""
         criterion = SiteEvidence("variational", LINEAR)
         tuning, seconds = timed_tune(
             data, criterion, start=_start(data, trial), max_evaluations=effort.newton_evaluations
@@ -76,7 +76,7 @@ class GaussianProcess:
     approximation: str
 
     def run(self, data: Benchmark, trial: Trial, effort: Effort) -> Outcome:
-        """Climb the evidence."""
+        """Maximise the evidence."""
         criterion: ClassifierEvidence = {
             "laplace": LaplaceGPEvidence(),
             "variational": SiteEvidence("variational", "logistic"),

@@ -12,7 +12,9 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
-from marginwise.likelihoods import SLACKS, Likelihood, as_likelihood, as_slack
+from marginwise.likelihoods import as_likelihood
+from marginwise.likelihoods.base import Likelihood
+from marginwise.likelihoods.slack import SLACKS, as_slack
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status

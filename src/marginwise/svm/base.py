@@ -8,7 +8,7 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.likelihoods import Slack
+from marginwise.likelihoods.slack import Slack
 from marginwise.status import Status
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array
 from marginwise._summary import summary
-from marginwise.model import Model
-from marginwise.problem import Problem
 from marginwise.status import CONVERGED, Status
+
+if TYPE_CHECKING:
+    from marginwise.model import Model
+    from marginwise.problem import Problem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.inspection import partial_dependence
 
@@ -125,6 +126,14 @@ def test_words_gaps_and_default_grids() -> None:
         EffectDisplay(by_colour, model.classes_).plot(response="odds")
     with pytest.raises(InvalidInputError, match="label"):
         EffectDisplay(by_colour, model.classes_).plot(label="perhaps")
+
+
+def test_dates_are_days() -> None:
+    days = np.datetime64("2020-01-01") + np.arange(60)
+    X = pd.DataFrame({"seen": days, "x": rows(60, 1)[:, 0]})
+    found = effect(TunedSVC(ard=0, random_state=0).fit(X, np.arange(60) > 30), "seen")
+    assert found.name == "seen (days since 1970)"
+    assert 18262 <= found.grid.min() < found.grid.max() <= 18322
 
 
 def test_what_has_no_effects() -> None:

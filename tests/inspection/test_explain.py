@@ -151,6 +151,14 @@ def test_what_cannot_be_explained() -> None:
         model.set_params(predictor="svm").explain(X)
 
 
+def test_rows_must_be_in_memory() -> None:
+    dask_array = pytest.importorskip("dask.array")
+    X, y = table(40, 2, words=False, gaps=False)
+    model = TunedSVC(ard=0, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="compute"):
+        model.explain(dask_array.from_array(X, chunks=20))
+
+
 def test_shap_takes_it() -> None:
     shap = pytest.importorskip("shap")
     X, y = table(60, 2, words=False, gaps=False)

@@ -23,6 +23,7 @@ from marginwise.estimators._explaining import (
     require_posterior,
 )
 from marginwise.shapley.expansion import Background
+from marginwise.tables.reading import DATE
 
 #: Values of a column of numbers at which its effect is computed, and the range of its training cells that they span.
 _POINTS, _RANGE = 40, (0.02, 0.98)
@@ -99,7 +100,8 @@ def effect_of(model: Any, column: str | int, grid: Any, background: Any) -> Effe
         )
     if latent.shape[1] == 1:  # one function for two classes, which speaks for the second
         latent, deviation, probability, level = latent[:, 0], deviation[:, 0], probability[:, 1], level[:, 0]
-    return Effect(names[place], shown, latent, deviation, probability, level, model.ensemble_.is_additive)
+    name = names[place] + (" (days since 1970)" if model._schema.columns[place].kind == DATE else "")
+    return Effect(name, shown, latent, deviation, probability, level, model.ensemble_.is_additive)
 
 
 def _at(model: Any, background: Background, mine: Any, inputs: Array) -> tuple[Array, Array, Array, Array]:

@@ -11,6 +11,7 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.threads import threads_for
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.estimators._dask import is_dask
 from marginwise.estimators._encoding import averaged, donor_places
 from marginwise.estimators._explanation import Explanation
 from marginwise.row_hash import hash_rows
@@ -31,6 +32,9 @@ def require_posterior(model: Any) -> None:
 def explanation(model: Any, X: Any, background: Any, interactions: bool) -> Explanation:
     """Return what each column contributes to the latent function at each row, for a fitted TunedSVC."""
     require_posterior(model)
+    if is_dask(X) or is_dask(background):
+        found = Finding("is a Dask collection")
+        raise InvalidInputError("X" if is_dask(X) else "background", found, "rows in memory, as X.compute() has them")
     with hold_interrupts(), threads_for(model.ensemble_.n_points):
         cells = model._cells(X)
         inputs, owners = encoded_rows(model, cells)

@@ -110,6 +110,6 @@ class RelevanceDisplay:
         ax.set_xlabel(f"relevance{more}")
         ax.grid(axis="y", visible=False)
         ax.axvline(1.0 / len(self.names), color=MUTED, linewidth=1, linestyle="--", label="all inputs alike")
-        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False)
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3 if self.intervals is None else 2)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -44,7 +44,7 @@ def relevance_intervals(
     Members are trained anew, with labels drawn from their own probabilities and hyperparameters from the curvature of
     criterion and prior at the optimum; the differences between them count as well. What smoothing takes from curves is
     seen in part only. On made-up tables with a known latent function, 90 % intervals had 0 for a column that does not
-    matter in 98 % of the cases, but the relevance of one that does in 77 % (``benchmarks/relevances.py``): trust an
+    matter in 97 % of the cases, but the relevance of one that does in 73 % (``benchmarks/relevances.py``): trust an
     interval that begins above 0 more than its ends.
 
     Parameters

@@ -17,7 +17,7 @@ from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration
 from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.ensemble import Ensemble, Member, svm_model, train_pairs_of
-from marginwise.fitting.folds import Folds
+from marginwise.fitting.folds import Folds, sample_of
 from marginwise.fitting.judging import Judged, Jury, Searched
 from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, Trained
 from marginwise.fitting.optima import Optimum, best_only, distinct_optima
@@ -119,7 +119,7 @@ def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> E
             outside = data.all.subset(np.flatnonzero(aside))
             config = replace(config, settings=replace(config.settings, held_out={VALIDATION: outside}))
             rows = data.all.subset(np.flatnonzero(~aside)) if data.sample is None else data.sample
-        chosen = _choose(rows, data.tuned, config)
+        chosen = _choose(rows, data.tuned, _wide(data, config), config)
         return _trained(data, config, chosen if data.sample is None else chosen._replace(held_out=None))
 
 
@@ -131,7 +131,15 @@ def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -
     return _trained(data, alone, Chosen([Choice(candidate, tuning, Scale(), 1.0)], None))
 
 
-def _choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
+def _wide(data: TrainingData, config: FitConfig) -> Problem | None:
+    """Return the rows that last searches see with local blocks, where the exact matrix of all rows is too large."""
+    if data.sample is None or not isinstance(config.policy.rank, str) or not isinstance(data.all.X, np.ndarray):
+        return None
+    seen = data.all.subset(np.flatnonzero(~config.validation))
+    return sample_of(seen, SCHEDULE.wide_rows, np.random.default_rng(config.settings.seed))
+
+
+def _choose(problem: Problem, whole: Problem, wide: Problem | None, config: FitConfig) -> Chosen:
     """Return what to train: tuned on some rows, judged on folds of the whole, stacked.
 
     The two differ by rows that stop searches early. Folds have them as all others: part of equal rows with both labels
@@ -140,7 +148,7 @@ def _choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
     with one_thread(problem.n <= SCHEDULE.exact_rows or not config.policy.exact):
         # k-means does not depend on a length scale that all inputs share.
         small = config.policy.for_tuning(problem, config.declared.start)
-        searcher = Searcher(small, config.declared.criterion, config.settings)
+        searcher = Searcher(small, config.declared.criterion, config.settings, wide=wide)
         first = searcher.first(config.declared.start, config.settings)
         folds = Folds.assign(replace(whole, inducing=small.inducing), config.settings.seed)
         chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
@@ -159,7 +167,8 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     """Judge the candidates on folds, and return those that stacking gives a weight."""
     juries = _juries(searcher, first, folds, config)
     judged = [one for jury in juries for one in jury.judged]
-    weights = kept_weights(np.column_stack([folds.own(one.log_proba) for one in judged]), folds.weights).tolist()
+    # Each view of the inputs keeps a weight: all rows will weigh them again, and they err in different places.
+    weights = (np.concatenate([jury.weights() for jury in juries]) / len(juries)).tolist()
     by_search: dict[Searched, float] = {}
     for one, weight in zip(judged, weights, strict=True):
         by_search[one.searched] = by_search.get(one.searched, 0.0) + weight
@@ -171,7 +180,7 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     optima = {
         search: best_only(_screened(searcher, config, selections[search.screen]))
         if search.screen
-        else _optima(searchers[search], search, weight, restarted=config.all_optima and search is main)
+        else _optima(searchers[search], search, weight * len(juries), restarted=config.all_optima and search is main)
         for search, weight in by_search.items()
         if weight > 0.0
     }
@@ -179,7 +188,8 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     for one, weight in zip(judged, weights, strict=True):
         own = searchers[one.searched]
         for optimum in optima[one.searched] if weight > 0.0 else ():
-            scale = _scale(own, one.labels, optimum.tuning) if config.all_optima else one.scale
+            moved = config.all_optima or own.wide is not None  # far from where folds have found the scale
+            scale = _scale(own, one.labels, optimum.tuning) if moved else one.scale
             view = selections.get(one.searched.screen, own.view)
             choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, view))
     if config.svm:
@@ -269,7 +279,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     problem, policy = data.all, config.policy
     members, trained = [], []
     if data.sample is not None:
-        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem.n))
+        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem.n, problem.n_classes))
     for choice in chosen.choices:
         labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
         rows, seen = problem, data.seen
@@ -321,16 +331,20 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained], left_out)
 
 
-def _with_many_rows(choices: list[Choice], n: int) -> list[Choice]:
+def _with_many_rows(choices: list[Choice], n: int, n_classes: int) -> list[Choice]:
     """Return the members that are worth training on so many rows, one for each search.
 
-    Softmax if it has a weight on the sample: the more rows, the more a likelihood of labels gains on least squares.
-    With very many rows its mode is a long way, and least squares are trained instead.
+    Of two classes softmax, if it has a weight on the sample: the more rows, the more a likelihood of labels gains on
+    least squares. Of more classes, whose latent functions take their time, the label model with the larger weight. With
+    very many rows the mode of softmax is a long way, and least squares are trained instead.
     """
-    far = n > SCHEDULE.softmax_rows
-    preferred = sorted(choices, key=lambda choice: isinstance(choice.candidate.labels, SoftmaxLabels) == far)
+
+    def rank(choice: Choice) -> tuple[bool, float]:
+        softmax = isinstance(choice.candidate.labels, SoftmaxLabels)
+        return (softmax if n > SCHEDULE.softmax_rows else not softmax and n_classes == 2, -choice.weight)
+
     of_search: dict[Tuning, Choice] = {}
-    for choice in preferred:
+    for choice in sorted(choices, key=rank):
         first = of_search.setdefault(choice.tuning, choice._replace(weight=0.0))
         of_search[choice.tuning] = first._replace(weight=first.weight + choice.weight)
     return list(of_search.values())

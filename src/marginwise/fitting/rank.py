@@ -12,6 +12,7 @@ from marginwise.covariance.inducing import choose_inducing
 from marginwise.covariance.partition import Partition
 from marginwise.fitting.labels import LabelModel, SlackLabels, Trained
 from marginwise.fitting.schedule import SCHEDULE
+from marginwise.kernels.base import Kernel
 from marginwise.model import Model
 from marginwise.problem import Problem
 
@@ -58,12 +59,9 @@ class RankPolicy:
         """
         if self.rank is None:
             return problem
-        m = local_inducing(problem.n)
-        size = block_size(problem.n, m)
-        if isinstance(self.rank, str) and size and isinstance(problem.X, np.ndarray) and not _by_sites(labels):
-            inducing = choose_inducing(seen, model.kernel, m, seed=self.seed)
-            lengths = model.kernel.lengths(problem.X.shape[1])
-            return replace(problem, inducing=inducing, partition=Partition.of(problem.X, lengths, size))
+        m = local_size(problem.n)
+        if isinstance(self.rank, str) and m > 0 and isinstance(problem.X, np.ndarray) and not _by_sites(labels):
+            return in_blocks(problem, seen, model.kernel, m, self.seed)
         if _by_sites(labels):
             most = min(SCHEDULE.most_inducing, int(np.sqrt(SCHEDULE.pass_cost / (members * problem.n))))
         else:
@@ -86,16 +84,18 @@ class RankPolicy:
         return labels.train(whole, model, self.start(labels, whole, seen, model))
 
 
-def local_inducing(n: int) -> int:
-    """Return the number of inducing inputs with local blocks of n rows."""
+def in_blocks(problem: Problem, seen: Array, kernel: Kernel, m: int, seed: int) -> Problem:
+    """Return the problem with m inducing inputs from the rows ``seen``, and blocks of as many rows."""
+    inducing = choose_inducing(seen, kernel, m, seed=seed)
+    return replace(problem, inducing=inducing, partition=Partition.of(problem.X, kernel.lengths(problem.X.shape[1]), m))
+
+
+def local_size(n: int) -> int:
+    """Return the number of inducing inputs beside local blocks of as many rows; 0 if memory allows too few."""
     affordable = int(np.sqrt(SCHEDULE.local_pass_cost / n))
-    return max(SCHEDULE.least_local_inducing, min(SCHEDULE.most_local_inducing, affordable))
-
-
-def block_size(n: int, m: int) -> int:
-    """Return the rows of a block with m inducing inputs, as many as memory allows; 0 if that is too few."""
-    room = SCHEDULE.local_numbers // n - m
-    return min(SCHEDULE.most_block_rows, room) if room >= SCHEDULE.least_block_rows else 0
+    wanted = max(SCHEDULE.usual_local, min(SCHEDULE.most_local, affordable))
+    room = SCHEDULE.local_numbers // (2 * n)
+    return min(wanted, room) if room >= SCHEDULE.least_local else 0
 
 
 def _by_sites(labels: LabelModel) -> bool:

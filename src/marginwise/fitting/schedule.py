@@ -36,6 +36,9 @@ class Schedule:
     last_evaluations, many_last_evaluations : int
         Evaluations of the last search on all rows; fewer where rows are many, because each costs more and the search
         begins nearer to its end.
+    wide_rows, wide_local, wide_evaluations : int
+        Rows, inducing inputs (and rows of a block) and evaluations of the last search where an exact matrix of all rows
+        would be too large.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
@@ -48,12 +51,11 @@ class Schedule:
     tuning_rows : int
         Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
         trained on all.
-    least_local_inducing, most_local_inducing : int
-        Fewest and most inducing inputs m with local blocks.
+    least_local, usual_local, most_local : int
+        Inducing inputs m beside local blocks, which have as many rows: the fewest that are worth it, the fewest that
+        are taken where memory allows, and the most.
     local_pass_cost : int
-        Multiplications nm² of one pass over the rows with local blocks, where m is between these.
-    most_block_rows, least_block_rows : int
-        The most and the fewest rows in a block.
+        Multiplications nm² of one pass over the rows with local blocks, where m is between the last two.
     local_numbers : int
         Numbers of n(m + B) for n rows, m inducing inputs and blocks of B rows; about twice as many are in memory.
     tuning_rank : int
@@ -85,17 +87,19 @@ class Schedule:
     no_gain_moves: int = 3
     last_evaluations: int = 8
     many_last_evaluations: int = 3
+    wide_rows: int = 6000
+    wide_local: int = 250
+    wide_evaluations: int = 12
     softmax_classes: int = 200
     softmax_rows: int = 200_000
     screened_share: float = 0.5
     screened_evaluations: int = 20
     exact_rows: int = 1500
     tuning_rows: int = 5000
-    least_local_inducing: int = 500
-    most_local_inducing: int = 1000
-    local_pass_cost: int = 2**34
-    most_block_rows: int = 1000
-    least_block_rows: int = 200
+    least_local: int = 200
+    usual_local: int = 400
+    most_local: int = 1000
+    local_pass_cost: int = 2**32
     local_numbers: int = 10**8
     tuning_rank: int = 200
     most_inducing: int = 1448

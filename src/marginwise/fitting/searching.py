@@ -14,6 +14,7 @@ import numpy as np
 from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
+from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import Screening
 from marginwise.fitting.views import Selection, View
@@ -50,16 +51,22 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """Searches of one criterion on one table, and on parts of it; ``view`` is how the inputs are seen there."""
+    """Searches of one criterion on one table, and on parts of it.
+
+    ``view`` is how the inputs are seen there. ``wide`` are more rows than an exact matrix allows, where there are so
+    many: the last search sees these with local blocks.
+    """
 
     problem: Problem
     criterion: Criterion
     settings: SearchSettings
     view: View | None = None
+    wide: Problem | None = None
 
     def through(self, view: View) -> Searcher:
         """Return the searches on the same rows, seen in another way."""
-        return replace(self, problem=selected(self.problem, view), view=view)
+        wide = None if self.wide is None else selected(self.wide, view)
+        return replace(self, problem=selected(self.problem, view), view=view, wide=wide)
 
     @property
     def are_many(self) -> bool:
@@ -107,12 +114,13 @@ class Searcher:
         # What one part says of many length scales is not as near as a mean of several.
         near = self.are_many and (spread == 0 or len(folds) > 1)
         budget = SCHEDULE.many_last_evaluations if near else SCHEDULE.last_evaluations
+        start, problem = WarmStart.mean(folds), self.problem
+        if self.wide is not None:
+            budget = SCHEDULE.wide_evaluations
+            problem = in_blocks(self.wide, problem.X, start.model.kernel, SCHEDULE.wide_local, self.settings.seed)
         settings = self.settings.with_spread(spread).going_on(budget)
-        start = WarmStart.mean(folds)
         search = with_curvature(settings.search, start.curvature)
-        return tune_problem(
-            self.problem, self.criterion, start.model, replace(settings, search=search, seed=0, n_jobs=1)
-        )
+        return tune_problem(problem, self.criterion, start.model, replace(settings, search=search, seed=0, n_jobs=1))
 
     def polished(self, problem: Problem, spread: float, tuning: Tuning) -> Tuning:
         """Search on with new inducing inputs, those of ``problem``: at a low rank an evaluation is cheap."""

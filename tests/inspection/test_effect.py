@@ -110,7 +110,7 @@ def test_words_gaps_and_default_grids() -> None:
     assert by_colour.grid.tolist() == ["blue", "green", "red"]
     assert by_colour.latent.argmax() == 2
     numbers = effect(model, 1)
-    assert len(numbers.grid) == 40
+    assert len(numbers.grid) == 20
     np.testing.assert_allclose(numbers.grid[[0, -1]], np.nanquantile(x, [0.02, 0.98]), atol=1e-6)
     np.testing.assert_allclose(effect(model, -1).grid, [1, 2, 3], atol=1e-9)
     for response in ("latent", "probability"):

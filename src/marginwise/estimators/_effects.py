@@ -26,7 +26,7 @@ from marginwise.shapley.expansion import Background
 from marginwise.tables.reading import DATE
 
 #: Values of a column of numbers at which its effect is computed, and the range of its training cells that they span.
-_POINTS, _RANGE = 40, (0.02, 0.98)
+_POINTS, _RANGE = 20, (0.02, 0.98)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def _grid(model: Any, place: int, grid: Any) -> tuple[Array, npt.NDArray[Any]]:
         return np.arange(float(len(described.categories))), np.array(described.categories, dtype=object)
     cells = _training_cells(model, place)
     distinct = np.unique(cells)
-    if len(distinct) <= _POINTS // 2:
+    if len(distinct) <= _POINTS:
         return distinct, distinct
     low, high = np.quantile(cells, _RANGE)
     values = np.linspace(low, high, _POINTS)

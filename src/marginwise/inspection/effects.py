@@ -25,7 +25,7 @@ def effect(model: Any, column: str | int, *, grid: Any = None, background: Any =
     column : str or int
         The column, by its name or its place.
     grid : sequence, optional
-        Cells at which to compute. None is 40 numbers over the middle 96 % of the training cells, all of them if there
+        Cells at which to compute. None is 20 numbers over the middle 96 % of the training cells, all of them if there
         are few, or all categories.
     background : table, optional
         Rows over which to average. None is up to 100 training rows, always the same ones.

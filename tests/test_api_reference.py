@@ -27,6 +27,7 @@ INTERNAL = {
     "estimators.tuned_svc",
     "fitting",
     "multiclass",
+    "shapley",
     "study.paper.claims",
     "study.paper.figures",
     "svm",

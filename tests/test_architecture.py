@@ -20,6 +20,7 @@ LAYERS = [
     "_summary",
     "_wording",
     "kernels",
+    "shapley",
     "model",
     "hyperparameters",
     "priors",

@@ -34,6 +34,17 @@ CLAIMS: dict[str, Callable[[dict[str, Any]], Any]] = {
         it["model"].feature_importances_[:2].sum() > 0.8
         and all(a < b for a, b in zip(*it["errors"].values(), strict=True))
     ),
+    # Age is a reason, height is none; the stranger is told.
+    "explaining_a_row": lambda it: (
+        np.abs(it["why"].values[:, 3]).mean() < 0.5 * np.abs(it["why"].values[:, 0]).mean()
+        and it["novelty"].strange.tolist() == [False, True]
+    ),
+    # Sets cover as promised, and photographs are told from forms, of which one in a hundred is strange.
+    "sets_and_strangers": lambda it: (
+        all(abs(found - level) < 0.03 for level, found in it["coverage"].items())
+        and it["strange"].mean() > 0.95
+        and it["known"].mean() < 0.03
+    ),
     # A gap means little water; what was never seen is less certain.
     "categories_and_gaps": lambda it: (
         all(p < it["curves"][name].mean() for name, p in it["at_gap"].items())

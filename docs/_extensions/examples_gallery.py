@@ -15,6 +15,8 @@ from marginwise.display import figure_style
 ORDER = (
     "probabilities_and_costs",
     "relevances",
+    "explaining_a_row",
+    "sets_and_strangers",
     "categories_and_gaps",
     "many_classes",
     "weights_and_imbalance",

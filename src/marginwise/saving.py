@@ -34,6 +34,7 @@ from marginwise.errors import Finding, InvalidInputError, MarginwiseError, Model
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._scaling import Scaling
+from marginwise.estimators._sets import Conformity
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.ensemble import Ensemble, Member
@@ -77,7 +78,7 @@ _PARTS: tuple[type, ...] = (
     *(Candidate, Ensemble, Member, NormalScores, Partition, Selection),
     *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
-    Calibration,
+    *(Calibration, Conformity),
     *(Column, Encoding, Schema),
     Hyperparameters,
     PairMachines,

@@ -119,6 +119,21 @@ def test_arguments_are_not_changed(kernel: Kernel, rng: np.random.Generator) -> 
         np.testing.assert_array_equal(array, copy)
 
 
+@with_inputs
+def test_columns_make_up_each_term(kernel: Kernel) -> None:
+    for term in kernel.terms:
+        if term.composition is None:
+            continue  # nothing is said
+        columns = range(kernel.n_columns(X.shape[1]))
+        parts = [term.of_column(column, X, OTHERS) for column in columns]
+        if term.composition == "product":
+            whole = np.prod(parts, axis=0) * term.diagonal(X)[0]
+            assert all((part > 0.0).all() and (part <= 1.0).all() for part in parts)
+        else:
+            whole = np.sum(parts, axis=0) + term.offset
+        np.testing.assert_allclose(whole, term.cross(X, OTHERS), rtol=1e-12, atol=1e-14)
+
+
 @every
 def test_contraction_is_the_derivative(kernel: Kernel, rng: np.random.Generator) -> None:
     A, B = others(kernel), inputs(kernel)

@@ -26,6 +26,7 @@ FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
 _COMMANDS = {
     "fit": "tune and train on a table; write a model and a report",
     "predict": "predict the rows of a table with a model",
+    "explain": "why the rows of a table are predicted as they are",
     "compare": "criteria and other classifiers side by side on a table",
     "datasets": "the five benchmark data sets",
     "warmup": "compile everything once, so that no first use waits",
@@ -69,6 +70,7 @@ _EPILOG = """\
 examples:
   marginwise fit patients.csv --target diabetic
   marginwise predict patients.skops new-patients.csv --proba > predictions.csv
+  marginwise explain patients.skops new-patients.csv --report why.html
   marginwise compare patients.csv --target diabetic
 
 'marginwise COMMAND --help' tells more. Exit codes: 0 well, 1 failure, 2 mistake in the call or the data, 130 Ctrl-C."""

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from marginwise.cli.class_report import add_predictions
+from marginwise.cli.effects import add_effects
 from marginwise.cli.figures import literal, page_figure
 from marginwise.cli.label_issues import add_label_issues
 from marginwise.cli.summary import FitSummary, ranked
@@ -44,6 +45,7 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_shape(page, model, summary)
         _add_inputs(page, model, summary)
+        add_effects(page, model, table.X, summary.influences)
         add_predictions(page, model, table.y)
         add_label_issues(page, model, table.y)
         _add_search(page, model, summary)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TextIO
 
+from marginwise._characters import as_csv, visible
 from marginwise.errors import InvalidInputError
 
 
@@ -34,6 +37,14 @@ def check_output(option: str, path: Path, *, force: bool, inputs: Sequence[str] 
         obstacle = f"a place that can be written to, but it cannot ({error.strerror}); choose another"
     if obstacle is not None:
         raise InvalidInputError(option, str(path), obstacle)
+
+
+def write_csv(columns: Mapping[str, Sequence[Any]], stream: TextIO) -> None:
+    """Write columns as CSV; on a terminal nothing in them is obeyed."""
+    writer = csv.writer(stream, lineterminator="\n")
+    seen = visible if stream.isatty() else str
+    for row in (columns, *zip(*columns.values(), strict=True)):
+        writer.writerow([seen(str(as_csv(cell))) for cell in row])
 
 
 @contextmanager

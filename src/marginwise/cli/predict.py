@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
-from marginwise._characters import as_csv, visible
 from marginwise._wording import numbered, some
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
-from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
+from marginwise.cli.outputs import add_output_arguments, check_output, write_csv, written_whole
 from marginwise.cli.text import listed, percent, remark, warn
 from marginwise.errors import InvalidInputError
 
@@ -35,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and that the model does not use)",
     )
     parser.add_argument("--proba", "-p", action="store_true", help="the probability of each class, too")
+    parser.add_argument(
+        "--reasons", type=int, default=0, metavar="N", help="the N cells that contribute most to each prediction, too"
+    )
     add_output_arguments(parser)
 
 
@@ -78,8 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         "unused": list(inputs.unused),
         "kept": kept,
     }
-    if arguments.proba:
-        result["probabilities"] = probabilities.tolist()
+    result |= _extras(arguments, model, inputs.X, schema, probabilities)
     if output is None:
         _write(result, sys.stdout, as_json=arguments.json)
         return 0
@@ -88,6 +88,21 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         remark(f"{numbered(len(predictions), 'prediction')} written to {output}\n")
     return 0
+
+
+def _extras(arguments: argparse.Namespace, model: Any, X: Any, schema: Any, probabilities: Any) -> dict[str, Any]:
+    """Return what was asked for beside the predictions: probabilities, and the strongest reasons as columns."""
+    extras: dict[str, Any] = {"probabilities": probabilities.tolist()} if arguments.proba else {}
+    most = arguments.reasons
+    if most < 0:
+        raise InvalidInputError("--reasons", most, "0 or more")
+    if most == 0:
+        return extras
+    from marginwise.cli.reasons import explained, for_predicted, reason_columns, strongest
+
+    explanation = explained(model, X, [str(column.name) for column in schema.columns])
+    values = for_predicted(explanation, probabilities.argmax(axis=1))
+    return extras | {"reasons": reason_columns(strongest(explanation, values, most), most)}
 
 
 def _trained_on(share: float, model: Any) -> list[str]:
@@ -123,10 +138,7 @@ def _write(result: dict[str, Any], stream: TextIO, *, as_json: bool) -> None:
     if "probabilities" in result:
         for label, cells in zip(result["classes"], zip(*result["probabilities"], strict=True), strict=True):
             columns[_probability(label)] = [f"{p:.6g}" for p in cells]
-    writer = csv.writer(stream, lineterminator="\n")
-    seen = visible if stream.isatty() else str
-    for row in (columns, *zip(*columns.values(), strict=True)):
-        writer.writerow([seen(str(as_csv(cell))) for cell in row])
+    write_csv(columns | result.get("reasons", {}), stream)
 
 
 def _scores(

@@ -158,9 +158,26 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         for block, start, end in zip(self.blocks.blocks, starts, self._ends, strict=True):
             safe_point()
             numbers = self.order[start:end]
-            own = dual[numbers]
-            c = np.concatenate([self.features.dual(weights - block.V.T @ own), own])
-            yield numbers, block.X, np.concatenate([self.features.inducing, block.X]), c
+            yield numbers, block.X, *self._expansion(block, dual[numbers], weights)
+
+    def expansions_at(self, X_new: Array, dual: Array, weights: Array) -> Iterator[tuple[Indices, Array, Array, Array]]:
+        """Yield the same for the blocks that new rows fall into: their numbers and rows, points and c."""
+        numbers = self.partition.assign(X_new)
+        starts = self._ends - self.blocks.sizes
+        for number in np.unique(numbers):
+            safe_point()
+            rows = np.flatnonzero(numbers == number)
+            k = self._present.get(int(number))
+            if k is None:
+                yield rows, X_new[rows], self.features.inducing, self.features.dual(weights)
+            else:
+                own = dual[self.order[starts[k] : self._ends[k]]]
+                yield rows, X_new[rows], *self._expansion(self.blocks.blocks[k], own, weights)
+
+    def _expansion(self, block: Block, own: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the points of a block's function and their coefficients, from the dual of its own rows."""
+        c = np.concatenate([self.features.dual(weights - block.V.T @ own), own])
+        return np.concatenate([self.features.inducing, block.X]), c
 
     def located(self, X_new: Array) -> Iterator[Located]:
         """Yield new rows by the blocks that they fall into, not too many at a time."""

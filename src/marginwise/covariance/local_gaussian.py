@@ -108,6 +108,20 @@ class LocalGaussian(SiteGaussian):
             variance[found.rows] += np.einsum("ij,ij->i", rest, rest) - explained
         return variance
 
+    def variance_of_sum(self, X_new: Array, weights: Array) -> float:
+        """Return the variance of Σ_i w_i f(x_i) at new rows: as :meth:`variances_at`, with covariances."""
+        rest, variance = np.zeros(self.prior.rank), 0.0
+        for found in self.prior.located(X_new):
+            w, rows = weights[found.rows], X_new[found.rows]
+            own = w @ found.V
+            rest += own @ self.root.T
+            variance += float(w @ self.prior.kernel.gram(rows) @ w - own @ own)
+            if found.block is not None:
+                part, open_sum = self.parts.blocks[found.block], w @ found.open
+                variance -= float(open_sum @ part.open.precision_gain() @ open_sum)
+                rest -= (open_sum * part.open.tau) @ part.J
+        return variance + float(rest @ rest)
+
     def contract_evidence(self, residual_bar: Array) -> Array:
         """With G = ½(bbᵀ - W) the cotangent of K: 2GV = buᵀ - TJΓ."""
         u = self._weight_mean(self.prior.to_blocks(self.nu))

@@ -155,14 +155,14 @@ class Encoding:
         return np.where(gaps[owners], self.donors[donor], copies), owners
 
 
-def donor_places(numbers: npt.NDArray[np.uint64], weights: Array) -> Indices:
+def donor_places(numbers: npt.NDArray[np.uint64], weights: Array, most: int = _DONORS) -> Indices:
     """Return some rows, all if they are few: at even steps of the weights, in an order that depends on them alone.
 
     ``numbers`` look random and are equal for equal rows.
     """
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(weights[order])
-    size = min(_DONORS, len(order))
+    size = min(most, len(order))
     steps = (np.arange(size) + 0.5) / size * ends[-1]
     return order[np.minimum(np.searchsorted(ends, steps), len(order) - 1)]
 

@@ -20,11 +20,13 @@ from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise._runtime.threads import threads_for
 from marginwise.covariance import as_blocks
-from marginwise.errors import ConvergenceWarning, TableWarning
+from marginwise.errors import ConvergenceWarning, InvalidInputError, TableWarning
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
 from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged_log_proba, averaged_moments
+from marginwise.estimators._explaining import explanation
+from marginwise.estimators._explanation import Explanation
 from marginwise.estimators._parameters import (
     AUTO,
     BEST,
@@ -35,11 +37,14 @@ from marginwise.estimators._parameters import (
     chosen_rank,
     chosen_subset,
 )
+from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.fitting.candidates import candidates
+from marginwise.fitting.doubt import Doubt
 from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.fit import FitConfig, TrainingData, ensemble_at, fit_ensemble
+from marginwise.fitting.novelty import Novelty
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
@@ -338,6 +343,9 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         logs = self._held_out_log_proba()
         known = np.isfinite(logs[:, 0])
         self._judge(logs[known], codes[known], weights[known])
+        # What posteriors say of rows without them is not what an SVM would.
+        left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
+        self._conformity = conformities(logs[known], left_out, codes[known], weights[known])
 
     def _judge(self, log_proba: Array, codes: Indices, weights: Array) -> None:
         """Set what is expected on new rows, from rows that were left out; NaN where there are none."""
@@ -413,6 +421,20 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
                 codes[left] = self._log_proba(cells[left]).argmax(axis=1)
         return self.classes_[codes]
 
+    def predict_set(self, X: Any, coverage: float = 0.9) -> Mask:
+        """Return for each row a set of labels that contains the true one with about the given probability.
+
+        Shape (n, n_classes), True for the labels in the set: ``classes_[sets[i]]`` is the set of row i. It has the most
+        probable class and all others that are at least as probable as all but ``1 - coverage`` of the training labels
+        were to models without their rows. No set is empty; where errors are rarer than ``1 - coverage`` nearly all
+        have one label, and cover more.
+
+        Coverage is an average over rows like those of the training table, weighted as in ``fit``, not for each row or
+        each class. It is calibrated by the folds of the fit, no rows are set aside, and so no theorem guarantees it:
+        the guide on inspection has what was measured.
+        """
+        return label_sets(self.predict_proba(X), getattr(self, "_conformity", ()), coverage)
+
     def decision_function(self, X: Any) -> Array:
         """Return a number that is positive for the second of two classes, or one for each of more classes.
 
@@ -441,6 +463,42 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         values = self._each(X, partial(self._rows, moments, averaged_moments))
         mean, variance = values[:, 0::2], values[:, 1::2]
         return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
+
+    def explain(self, X: Any, background: Any = None, *, interactions: bool = False) -> Explanation:
+        """Return what each column contributes to the latent function at each row: exact Shapley values, in log-odds.
+
+        See :func:`marginwise.inspection.explain`.
+        """
+        check_is_fitted(self)
+        return explanation(self, X, background, interactions)
+
+    def doubt(self, X: Any) -> Doubt:
+        """Return how much of the doubt about each row's label is noise of the labels, and how much is ignorance.
+
+        Entropies in bits, shape (n,) each: ``total`` is the sum of ``noise``, which no rows could remove, and
+        ``ignorance``, which more rows like this one would. They are those of the latent functions' posterior, before
+        recalibration of many rows and class weights.
+        """
+
+        def parts(model: Ensemble, rows: Array) -> Array:
+            return np.column_stack(model.doubt(rows))
+
+        return Doubt(*self._each(X, partial(self._rows, parts, averaged)).T)
+
+    def novelty(self, X: Any, share: float = 0.01) -> Novelty:
+        """Return how far each row is from what the model has seen: the share of prior variance that is left there.
+
+        From 0, among many training rows, to 1, where there are none, in the columns that matter to the model. The
+        threshold is what ``share`` of the training rows are above, each seen by the others alone.
+        """
+        if not 0.0 < share < 1.0:
+            raise InvalidInputError("share", share, "a number between 0 and 1")
+
+        def left(model: Ensemble, rows: Array) -> Array:
+            return model.surroundings.share(model.main.inputs(rows))
+
+        values = self._each(X, partial(self._rows, left, averaged))
+        return Novelty(values[:, 0], self.ensemble_.surroundings.threshold(share))
 
     def _each(self, X: Any, function: Callable[[Array], Array]) -> Array:
         """Return the values of a function of cells for the rows of a table, wherever they are."""

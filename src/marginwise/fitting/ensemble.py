@@ -16,14 +16,17 @@ from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.doubt import Doubt, doubt
 from marginwise.fitting.labels import LabelModel, SlackLabels
+from marginwise.fitting.novelty import Surroundings, surroundings
 from marginwise.fitting.stacking import Vote, combined
 from marginwise.fitting.views import View
-from marginwise.inference.prediction import LatentPredictor, Predictor
+from marginwise.inference.prediction import LatentPredictor, Piece, Predictor
 from marginwise.inference.reduction import reduced
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, labelled_problem
+from marginwise.shapley import Expansion
 from marginwise.svm.pairs import PairMachines, train_pairs
 from marginwise.tuning import Tuning
 
@@ -32,6 +35,9 @@ _TIE = 1e-9
 
 #: Slopes of latent functions that relevances are the mean of, rows times functions; of more, rows at even steps.
 _MOST_SLOPES = 4000
+
+#: Training rows that say where a model has been.
+_MOST_SURROUNDINGS = 1500
 
 #: C of an SVM in units of that of least squares, by slack.
 _SVM_C = {"linear": 4.0, "quadratic": 1.0}
@@ -171,11 +177,20 @@ class Ensemble:
         """The latent functions of each member, given the data."""
         return tuple(map(self._restored, self.members))
 
-    def with_latent_functions(self, trained: Sequence[Predictor]) -> Ensemble:
-        """Return the same with the members' latent functions at hand, which need not be made again."""
+    def with_latent_functions(self, trained: Sequence[Predictor], log_left_out: Array) -> Ensemble:
+        """Return the same with the members' latent functions at hand, which need not be made again.
+
+        ``log_left_out`` are log-probabilities of each row without one of its examples.
+        """
         same = replace(self)
         same.__dict__["latent_functions"] = tuple(trained)  # where the cached property keeps them
+        same.__dict__["log_left_out"] = log_left_out
         return same
+
+    @cached_property
+    def log_left_out(self) -> Array:
+        """Log-probabilities of each row without one of its examples; known until the model is stored."""
+        raise AttributeError("log_left_out is not kept in stored models")
 
     @cached_property
     def predictors(self) -> tuple[Predictor, ...]:
@@ -258,6 +273,54 @@ class Ensemble:
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
 
+    def doubt(self, X: Array) -> Doubt:
+        """Return what kind of doubt there is about the labels of rows, without recalibration."""
+        moments = [(one, *moments) for one, moments in self._moments(X)]
+        return doubt(moments, self.weights)
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """Where the training rows are, under the main member's kernel; of many, some at even steps of their order."""
+        step = -(-len(self.X) // _MOST_SURROUNDINGS)
+        kernel = self.main.hyperparameters.kernel
+        with threads_for(min(len(self.X), _MOST_SURROUNDINGS)):
+            return surroundings(kernel, self.main.inputs(self.X[::step]), self.sample_weight[::step])
+
+    def latent_sum(self, X: Array, weights: Array) -> tuple[Array, Array]:
+        """Return mean and variance of Σ_i w_i f(x_i) for the latent functions f of :meth:`latent`, shape (K,)."""
+        moments = []
+        for member, one in zip(self.members, self.latent_functions, strict=True):
+            rows = member.inputs(X)
+            raw, variance = weights @ one.latent_mean(rows), one.variance_of_sum(rows, weights)
+            offset, _ = one.latent_in_log_odds(np.zeros_like(raw)[None], np.zeros(1))
+            mean, spread = one.latent_in_log_odds(raw[None], np.array([variance]))
+            moments.append((np.reshape(mean + (weights.sum() - 1.0) * offset, -1), np.reshape(spread, -1)))
+        means, variances = np.array([m for m, _ in moments]), np.array([v for _, v in moments])
+        mean = self.weights @ means
+        return mean, self.weights @ (variances + (means - mean) ** 2)
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the latent function is a sum of functions of single columns in every member."""
+        terms = [term for member in self.members for term in member.hyperparameters.kernel.terms]
+        return all(term.composition == "sum" for term in terms)
+
+    def latent_expansions(self, X: Array) -> Iterator[tuple[Indices, Expansion]]:
+        """Yield the functions that make up the latent mean of :meth:`latent`, and which rows each is for.
+
+        A row's latent values are the sum of those that are for it. Members with the same kernel and points are one.
+        """
+        merged: list[tuple[Indices, Expansion]] = []
+        for member, one in zip(self.members, self.latent_functions, strict=True):
+            for piece in one.pieces_at(member.inputs(X)):
+                own = _in_log_odds(one, member, piece)
+                same = merged and np.array_equal(merged[-1][0], piece.numbers) and merged[-1][1].joined(own)
+                if same:
+                    merged[-1] = piece.numbers, same
+                else:
+                    merged.append((piece.numbers, own))
+        return iter(merged)
+
     @cached_property
     def svm(self) -> PairMachines:
         """The SVM of each two classes, trained when it is asked for unless it was with the ensemble."""
@@ -327,20 +390,25 @@ class Ensemble:
         return points, np.ones(len(points))
 
     def _relevance(self, member: Member, predictor: Predictor) -> Array:
-        points, weights = self._points(member)
-        centre = weights @ points / weights.sum()
-        variance = weights @ (points - centre) ** 2 / weights.sum()
-        step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
-        parts = predictor.squared_slopes(weights, step) * variance
-        if member.view is not None:
-            own, parts = parts, np.zeros(self.X.shape[1])
-            parts[member.view.inputs] = own
+        parts = strengths(predictor, *self._points(member), member.view, self.X.shape[1])
         total = parts.sum()
         return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
 
     def with_machines(self, machines: PairMachines) -> Ensemble:
         """Return the same with an SVM that was trained with it."""
         return replace(self, machines=machines)
+
+
+def strengths(predictor: Predictor, points: Array, weights: Array, view: View | None, n_inputs: int) -> Array:
+    """Return how much a latent function varies with each input: its mean squared slope times the input's variance."""
+    centre = weights @ points / weights.sum()
+    variance = weights @ (points - centre) ** 2 / weights.sum()
+    step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
+    parts = predictor.squared_slopes(weights, step) * variance
+    if view is not None:
+        own, parts = parts, np.zeros(n_inputs)
+        parts[view.inputs] = own
+    return parts
 
 
 def svm_model(labels: LabelModel, tuned: Model, model: Model, slack: Slack) -> Model:
@@ -359,6 +427,21 @@ def train_pairs_of(problem: Problem, model: Model, slack: Slack, inducing: Array
     for solution in solutions:
         solution.status.require()
     return machines
+
+
+def _in_log_odds(one: Predictor, member: Member, piece: Piece) -> Expansion:
+    """Return a member's part in the latent function: log-odds are a straight line of latent means."""
+    c = piece.coefficients
+    offset, _ = one.latent_in_log_odds(np.zeros_like(c[:1]), np.zeros(1))
+    slopes = one.latent_in_log_odds(c, np.zeros(len(c)))[0] - offset
+    return Expansion(
+        one.kernel,
+        piece.points,
+        member.weight * slopes.reshape(len(c), -1),
+        member.weight * np.reshape(offset, -1),
+        member.view,
+        None if member.view is None else member.view.inputs,
+    )
 
 
 def _expansion(one: Predictor) -> LatentPredictor:

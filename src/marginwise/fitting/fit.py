@@ -325,7 +325,10 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         config.settings.limits.max_evaluations,
         config.all_optima,
     )
-    return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained])
+    left_out = combined(np.array([done.log_left_out for done in trained]), ensemble.weights, config.vote)
+    if corrected is not None:
+        left_out = corrected(left_out)
+    return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained], left_out)
 
 
 def _with_many_rows(choices: list[Choice], n: int, n_classes: int) -> list[Choice]:

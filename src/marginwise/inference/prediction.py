@@ -77,6 +77,10 @@ class Predictor(ABC):
         For two classes those of the second, for more those of all.
         """
 
+    def blurring(self, variance: Array) -> Array:
+        """Return the variance of latent values whose average over labels is what :meth:`log_proba_of` says."""
+        return variance
+
     @property
     @abstractmethod
     def n_functions(self) -> int:
@@ -85,6 +89,14 @@ class Predictor(ABC):
     @abstractmethod
     def pieces(self, step: int = 1) -> Iterator[Piece]:
         """Yield the rows that the predictor speaks for, or every so many of them, some at a time."""
+
+    @abstractmethod
+    def variance_of_sum(self, X: Array, weights: Array) -> float:
+        """Return the variance of Σ_i w_i f(x_i), f a latent function."""
+
+    @abstractmethod
+    def pieces_at(self, X: Array) -> Iterator[Piece]:
+        """Yield new rows with what the latent means are there; those that share a function come together."""
 
     def squared_slopes(self, weights: Array, step: int = 1) -> Array:
         """Return the mean over these rows, weighted, of the squared derivative of the latent mean in each input.
@@ -209,6 +221,17 @@ class LatentPredictor(Predictor):
             yield Piece(numbers[done : done + len(rows)], rows, self.points, self.coefficients)
             done += len(rows)
 
+    def pieces_at(self, X: Array) -> Iterator[Piece]:
+        yield Piece(np.arange(len(X)), X, self.points, self.coefficients)
+
+    def variance_of_sum(self, X: Array, weights: Array) -> float:
+        """Return wᵀKw - (wᵀk)W(wᵀk)ᵀ."""
+        k = weights @ self.kernel.cross(X, self.points)
+        image = k @ self.gain
+        explained = image @ (k if self.gain.shape[1] == len(self.points) else image)
+        prior = float(weights @ self.kernel.gram(X) @ weights)
+        return max(prior - float(explained), _LEAST_SHARE * prior)
+
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
         for start in range(0, len(X), step):
@@ -249,6 +272,13 @@ class LocalPredictor(Predictor):
         """Yield the rows of the table, block by block."""
         for numbers, rows, *expansion in self.gaussian.prior.expansions(self.dual, self.weights):
             yield Piece(numbers[::step], rows[::step], *expansion)
+
+    def variance_of_sum(self, X: Array, weights: Array) -> float:
+        return max(self.gaussian.variance_of_sum(X, weights), 0.0)
+
+    def pieces_at(self, X: Array) -> Iterator[Piece]:
+        for piece in self.gaussian.prior.expansions_at(X, self.dual, self.weights):
+            yield Piece(*piece)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from marginwise.kernels.base import Hyperparameter, Normal, Ties, by_input, chec
 from marginwise.kernels.linear import SCALE_BOUNDS as RELATIVE_SCALE_BOUNDS
 from marginwise.kernels.linear import relative_scale_law
 from marginwise.kernels.relative import ColumnSum
+from marginwise.kernels.stationary import exponentials
 
 #: (lowest, highest) value that a search may reach.
 K2_BOUNDS = (1e-3, 1e5)
@@ -80,6 +81,11 @@ class AdditiveLaplacian(ColumnSum):
 
     def cross(self, A: Array, B: Array) -> Array:
         return self._distances(A, B).weighted_sum(self.column_weights(A.shape[1]))
+
+    def of_column(self, column: int, A: Array, B: Array) -> Array:
+        inputs = self.inputs_of(column)
+        weight = float(self.column_weights(A.shape[1])[column])
+        return exponentials(A[:, inputs] / self.lam2, B[:, inputs] / self.lam2, 1, weight)
 
     def diagonal(self, X: Array) -> Array:
         return np.full(len(X), self.column_weights(X.shape[1]).sum())

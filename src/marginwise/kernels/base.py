@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -99,6 +99,9 @@ class Kernel(ABC):
     #: Whether the first hyperparameter is a factor of the whole kernel.
     has_amplitude: ClassVar[bool] = False
 
+    #: How :meth:`of_column` makes up the kernel: "product" or "sum" over columns, None if nothing is known of it.
+    composition: ClassVar[Literal["product", "sum"] | None] = None
+
     @property
     @abstractmethod
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
@@ -143,6 +146,17 @@ class Kernel(ABC):
             difference = self.cross(X + step, points) - self.cross(X - step, points)
             columns.append(difference @ coefficients / (2.0 * _STEP))
         return np.column_stack(columns)
+
+    def of_column(self, column: int, A: Array, B: Array) -> Array:
+        """Return the part of a column in K(a_i, b_j): a factor from 0 to 1, or a summand (:attr:`composition`).
+
+        The product of all factors is K in units of K(x, x); the sum of all summands is K but for a constant.
+        """
+        raise NotImplementedError
+
+    def inputs_of(self, column: int) -> Indices:
+        """Return the inputs that belong to a column."""
+        return np.array([column]) if self.ties is None else np.flatnonzero(np.array(self.ties) == column)
 
     def lengths(self, n_inputs: int) -> Array:
         """Return the distance over which K changes in each input: inducing inputs are spread in these units."""

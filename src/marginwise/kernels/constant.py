@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Constant(Kernel):
 
     shape: ClassVar[str] = "constant"
     has_amplitude: ClassVar[bool] = True
+    composition: ClassVar[Literal["sum"]] = "sum"
 
     koff: float = 0.1
 
@@ -59,6 +60,9 @@ class Constant(Kernel):
 
     def cross(self, A: Array, B: Array) -> Array:
         return np.full((len(A), len(B)), self.koff)
+
+    def of_column(self, column: int, A: Array, B: Array) -> Array:
+        return np.zeros((len(A), len(B)))
 
     def diagonal(self, X: Array) -> Array:
         return np.full(len(X), self.koff)

@@ -43,6 +43,7 @@ class Laplacian(Stationary):
     """
 
     shape: ClassVar[str] = "stepwise"
+    exponent: ClassVar[int] = 1
 
     k1: float = 1.0
     length_scales: tuple[float, ...] = (1.0,)

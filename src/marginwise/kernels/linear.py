@@ -67,6 +67,10 @@ class Linear(ColumnSum):
         scaled = A * root
         return scaled @ (scaled if B is A else B * root).T  # of one matrix with itself: exactly symmetric
 
+    def of_column(self, column: int, A: Array, B: Array) -> Array:
+        inputs = self.inputs_of(column)
+        return (self._input_weights(A.shape[1])[inputs] * A[:, inputs]) @ B[:, inputs].T
+
     def diagonal(self, X: Array) -> Array:
         return np.einsum("ia,ia->i", X * self._input_weights(X.shape[1]), X)
 

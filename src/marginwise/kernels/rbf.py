@@ -46,6 +46,7 @@ class RBF(Stationary):
     """
 
     shape: ClassVar[str] = "smooth"
+    exponent: ClassVar[int] = 2
 
     k0: float = 1.0
     length_scales: tuple[float, ...] = (1.0,)

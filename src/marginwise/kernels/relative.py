@@ -5,7 +5,7 @@ K(x, x') = (k/D) Σ_c r_c K_c(x, x'),   r_c = (m̄/m_c)², m̄ the geometric mea
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class ColumnSum(OfColumns):
     """A kernel with an amplitude, its first field, and relative scales m: how much a column counts, 1/m_c²."""
 
     has_amplitude: ClassVar[bool] = True
+    composition: ClassVar[Literal["sum"]] = "sum"
 
     relative_scales: tuple[float, ...]
 

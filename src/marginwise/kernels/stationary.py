@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -17,9 +17,13 @@ _BLOCK = 64
 
 
 class Stationary(OfColumns):
-    """K(x, x') = amplitude · g((x_a - x'_a)/l_a …), g(0) = 1. The amplitude comes first among the fields."""
+    """K(x, x') = amplitude · exp(-Σ_a |(x_a - x'_a)/l_a|^p/p). The amplitude comes first among the fields."""
 
     has_amplitude: ClassVar[bool] = True
+    composition: ClassVar[Literal["product"]] = "product"
+
+    #: p, 1 or 2.
+    exponent: ClassVar[int]
 
     length_scales: tuple[float, ...]
 
@@ -39,6 +43,12 @@ class Stationary(OfColumns):
     def with_values(self, values: Array) -> Self:
         scales = np.asarray(values[1:], dtype=float)
         return type(self)(float(values[0]), scales, self.columns)  # type: ignore[call-arg]
+
+    def of_column(self, column: int, A: Array, B: Array) -> Array:
+        inputs = self.inputs_of(column)
+        scales = self.lengths(A.shape[1])[inputs]
+        centre = B[:1, inputs]  # taking it off first is exact where dividing first would round
+        return exponentials((A[:, inputs] - centre) / scales, (B[:, inputs] - centre) / scales, self.exponent, 1.0)
 
     def diagonal(self, X: Array) -> Array:
         return np.full(len(X), self.amplitude)

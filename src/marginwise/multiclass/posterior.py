@@ -163,6 +163,15 @@ class ClassScores(Predictor):
             return latent[:, 1] - latent[:, 0], 4.0 * spread
         return latent, np.repeat(spread[:, None], latent.shape[1], axis=1)
 
+    def blurring(self, variance: Array) -> Array:
+        """By c of the link: 1/√(1 + cv) is what a normal latent value of variance 8cv/π does to log-odds (MacKay 1992).
+
+        The log-odds of two classes are β times twice a latent value, since these are opposite.
+        """
+        assert self.link is not None
+        by_log_odds = 8.0 / np.pi * self.link.widening * self.unit * variance / self.link.steepness**2
+        return by_log_odds / 4.0 if self.n_functions == 1 else by_log_odds
+
     def _moments(self, mean: Array, variance: Array) -> Moments:
         return Moments(mean + self.offset, self.unit * variance)
 

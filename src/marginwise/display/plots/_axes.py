@@ -43,3 +43,8 @@ def column_of_axes(ax: Any, n: int) -> list[Axes]:
 def label_text(label: Any) -> str:
     """Return a class label as people write it: 1 where it is held as 1.0."""
     return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def text_colour() -> str:
+    """Return the colour of text, which is seen on paper and on dark."""
+    return str(require_matplotlib("matplotlib").rcParams["text.color"])

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array
-from marginwise.display.plots._axes import axes_for
+from marginwise.display.plots._axes import axes_for, text_colour
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.inspection.relevances import relevance_intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RelevanceDisplay:
-    """Relevances of the inputs: a bar for the average, a dot for each model that it is an average of.
+    """Relevances of the inputs: a bar for the average, a dot for each model that it is an average of, and intervals.
 
     Parameters
     ----------
@@ -29,6 +30,8 @@ class RelevanceDisplay:
         Weights of the models, with sum 1.
     names : sequence of str
         Names of the inputs.
+    intervals : (low, high), optional
+        Ends of an interval for each input, as :func:`marginwise.inspection.relevance_intervals` returns them.
 
     Attributes
     ----------
@@ -48,7 +51,10 @@ class RelevanceDisplay:
     ax_: Axes
     figure_: Figure | SubFigure
 
-    def __init__(self, values: Array, weights: Array, names: Sequence[str]) -> None:
+    def __init__(
+        self, values: Array, weights: Array, names: Sequence[str], intervals: tuple[Array, Array] | None = None
+    ) -> None:
+        self.intervals = intervals
         self.values, self.weights, self.names = np.asarray(values), np.asarray(weights), list(names)
         if self.values.shape != (len(self.weights), len(self.names)):
             raise InvalidInputError(
@@ -61,11 +67,18 @@ class RelevanceDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, feature_names: Sequence[str] | None = None, max_features: int = 20, ax: Any = None
+        cls,
+        estimator: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        max_features: int = 20,
+        intervals: bool = False,
+        ax: Any = None,
     ) -> RelevanceDisplay:
         """Draw the relevances in a fitted TunedSVC.
 
-        The models are those of its stack, with their weights.
+        The models are those of its stack, with their weights. ``intervals`` adds how sure they are, for which models
+        are trained a hundred times.
         """
         check_is_fitted(estimator)
         values = estimator._encoding.by_column(estimator.ensemble_.relevances)
@@ -73,7 +86,8 @@ class RelevanceDisplay:
         if feature_names is None:
             numbered = [f"x{a}" for a in range(1, estimator.n_features_in_ + 1)]
             feature_names = list(getattr(estimator, "feature_names_in_", numbered))
-        return cls(values, weights, feature_names).plot(ax, max_features=max_features)
+        ends = relevance_intervals(estimator) if intervals else None
+        return cls(values, weights, feature_names, ends).plot(ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> RelevanceDisplay:
         """Draw the largest ``max_features`` relevances, the largest on top."""
@@ -85,6 +99,9 @@ class RelevanceDisplay:
         for k, (value, size) in enumerate(zip(self.values, sizes, strict=True)):
             label = "models, by weight" if k == 0 else None
             ax.scatter(value[shown], places, size, color="C0", alpha=0.8, linewidth=0, label=label, zorder=3)
+        if self.intervals is not None:
+            low, high = (np.asarray(end)[shown] for end in self.intervals)
+            ax.hlines(places, low, high, color=text_colour(), linewidth=1.3, label="90 % interval", zorder=2)
         ax.set_yticks(places, [self.names[a] for a in shown])
         ax.invert_yaxis()
         ax.set_xlim(left=0.0)
@@ -93,6 +110,6 @@ class RelevanceDisplay:
         ax.set_xlabel(f"relevance{more}")
         ax.grid(axis="y", visible=False)
         ax.axvline(1.0 / len(self.names), color=MUTED, linewidth=1, linestyle="--", label="all inputs alike")
-        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False)
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3 if self.intervals is None else 2)
         self.ax_, self.figure_ = ax, ax.figure
         return self

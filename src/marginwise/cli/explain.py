@@ -1,0 +1,80 @@
+"""``marginwise explain``: why the rows of a table are predicted as they are, as a table and as a page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, TextIO
+
+from marginwise._wording import numbered
+from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
+from marginwise.cli.outputs import add_output_arguments, check_output, write_csv, written_whole
+from marginwise.cli.text import listed, remark
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit'")
+    add_table_arguments(parser, target=False)
+    parser.add_argument("--output", "-o", metavar="FILE", help="CSV file to write (default: standard output)")
+    parser.add_argument("--report", metavar="FILE", help="HTML page to write, to read and to print")
+    parser.add_argument("--keep", "-k", type=listed, metavar="A,B,…", help="columns to write first, '' for none")
+    parser.add_argument("--reasons", type=int, default=3, metavar="N", help="reasons for each row (default: 3)")
+    parser.add_argument("--values", action="store_true", help="what every column contributes, too")
+    parser.add_argument(
+        "--coverage", type=float, default=0.9, metavar="P", help="how often sets have the true label (default: 0.9)"
+    )
+    add_output_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    paths = {
+        option: None if name in (None, STANDARD) else Path(name)
+        for option, name in (("--output", arguments.output), ("--report", arguments.report))
+    }
+    for option, path in paths.items():
+        if path is not None:
+            check_output(option, path, force=arguments.force, inputs=[arguments.model, arguments.table])
+
+    from marginwise.cli.explain_report import ExplainedRows, explain_report
+    from marginwise.cli.model_file import read_model
+    from marginwise.datasets import load_inputs
+
+    model, schema, _ = read_model(Path(arguments.model))
+    inputs = load_inputs(table_path(arguments), schema, keep=arguments.keep, **dialect(arguments))
+    names = [str(column.name) for column in schema.columns]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        rows = ExplainedRows.of(model, inputs.X, names, arguments.reasons, arguments.coverage)
+    kept = {name: list(cells) for name, cells in inputs.kept.items()}
+    columns = kept | rows.columns(values=arguments.values)
+    if paths["--output"] is None:
+        _write(columns, sys.stdout, as_json=arguments.json)
+    else:
+        with written_whole(paths["--output"]) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
+            _write(columns, stream, as_json=arguments.json)
+    if paths["--report"] is not None:
+        with written_whole(paths["--report"]) as draft:
+            explain_report(rows, kept, schema.target or "class", Path(arguments.table).name).write(draft)
+    if not arguments.quiet:
+        for sentence in inputs.remarks:
+            remark(f"{sentence}\n")
+        if strangers := int(rows.strange.sum()):
+            remark(
+                f"{numbered(strangers, 'row')} unlike all that the model was trained on: beware of their predictions\n"
+            )
+        for path in filter(None, paths.values()):
+            remark(f"written to {path}\n")
+    return 0
+
+
+def _write(columns: dict[str, list[Any]], stream: TextIO, *, as_json: bool) -> None:
+    if as_json:
+        json.dump(columns, stream)
+        stream.write("\n")
+        return
+    write_csv(columns, stream)

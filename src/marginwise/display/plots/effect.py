@@ -1,0 +1,123 @@
+"""How the prediction depends on one column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marginwise._arrays import Array
+from marginwise.display.plots._axes import axes_for, label_text
+from marginwise.display.plots._cells import on_axis
+from marginwise.display.style import MUTED
+from marginwise.errors import InvalidInputError
+from marginwise.estimators._effects import Effect
+from marginwise.inspection.effects import effect
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class EffectDisplay:
+    """The effect of a column as a curve with the posterior's own band; of a category, a dot for each value.
+
+    Parameters
+    ----------
+    effect : Effect
+        What :func:`marginwise.inspection.effect` returns.
+    classes : sequence
+        The classes.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise.inspection import Effect
+    >>> from marginwise.plots import EffectDisplay
+    >>> grid, zeros = np.array([20.0, 60.0]), np.zeros(2)
+    >>> EffectDisplay(Effect("age", grid, zeros, zeros, zeros, zeros, additive=False), ["no", "yes"]).effect.name
+    'age'
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, effect: Effect, classes: Any) -> None:
+        self.effect, self.classes = effect, list(classes)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        column: str | int,
+        *,
+        response: str = "latent",
+        label: Any = None,
+        grid: Any = None,
+        background: Any = None,
+        ax: Any = None,
+    ) -> EffectDisplay:
+        """Draw the effect of a column in a fitted TunedSVC; of more than two classes, on ``label`` or on all."""
+        found = effect(estimator, column, grid=grid, background=background)
+        return cls(found, estimator.classes_).plot(ax, response=response, label=label)
+
+    def plot(
+        self, ax: Axes | None = None, *, response: str = "latent", label: Any = None, coverage: float = 0.95
+    ) -> EffectDisplay:
+        """Draw the change of the latent function (``response="latent"``) or the mean "probability"."""
+        if response not in ("latent", "probability"):
+            raise InvalidInputError("response", response, '"latent" or "probability"')
+        if label is not None and label not in self.classes:
+            raise InvalidInputError("label", label, f"one of the classes {self.classes}")
+        ax = axes_for(ax)
+        one = self.effect
+        middle = one.latent if response == "latent" else one.probability
+        low, high = one.band(coverage) if response == "latent" else one.probability_band(coverage)
+        where, ticks = on_axis(one.grid)
+        for number, (k, name) in enumerate(self._shown(label)):
+            curves = [part if part.ndim == 1 else part[:, k] for part in (middle, low, high)]
+            if middle.ndim == 1 and k == 0:
+                curves = _of_first(curves, response)
+            _draw(ax, where, curves, f"C{number}", name, words=bool(ticks))
+        if ticks:
+            ax.set_xticks(range(len(ticks)), ticks)
+        if response == "latent":
+            ax.axhline(0.0, color=MUTED, linewidth=0.8)
+        else:
+            ax.set_ylim(0.0, 1.0)
+        ax.set_xlabel(one.name)
+        own = "its own curve, for every row" if one.additive else "on average"
+        ax.set_ylabel(f"effect (log-odds), {own}" if response == "latent" else "mean probability")
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _shown(self, label: Any) -> list[tuple[int, str]]:
+        """Return the places and names of the classes to draw: the second of two unless one is asked for."""
+        two = len(self.classes) == 2
+        labels = [label] if label is not None else self.classes[1:] if two else self.classes
+        return [(self.classes.index(one), label_text(one)) for one in labels]
+
+
+def _of_first(curves: list[Array], response: str) -> list[Array]:
+    """Return the curves of the first of two classes, which has what the second has not."""
+    middle, low, high = curves
+    return [-middle, -high, -low] if response == "latent" else [1.0 - middle, 1.0 - high, 1.0 - low]
+
+
+def _draw(ax: Axes, where: Array, curves: list[Array], colour: str, name: str, *, words: bool) -> None:
+    middle, low, high = curves
+    if words:
+        ax.errorbar(
+            where, middle, [middle - low, high - middle], fmt="o", color=colour, linewidth=1.3, capsize=3, label=name
+        )
+        ax.set_xlim(-0.5, len(where) - 0.5)
+        return
+    order = np.argsort(where)
+    ax.fill_between(where[order], low[order], high[order], color=colour, alpha=0.2, linewidth=0)
+    ax.plot(where[order], middle[order], color=colour, label=name)

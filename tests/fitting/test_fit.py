@@ -148,7 +148,7 @@ def test_noise_is_not_taken_for_more_with_free_length_scales(n_classes):
     n, d = (60, 200) if n_classes == 2 else (90, 300)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), np.arange(n) % n_classes
-    with pytest.warns(UserWarning, match="do not help to predict y"):
+    with pytest.warns(UserWarning, match="do not help to tell the classes apart"):
         model = TunedSVC(ard=1.0, max_evaluations=15, random_state=0).fit(X, y)
     chance = 1.0 - 1.0 / n_classes
     assert abs(model.expected_error_ - chance) < 3.0 * np.sqrt(chance * (1.0 - chance) / n)

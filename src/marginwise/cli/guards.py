@@ -9,7 +9,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._wording import numbered, some
-from marginwise.cli.text import option, percent
+from marginwise.cli.text import option
 from marginwise.datasets import Table
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.tables.text import may_be_number
@@ -37,18 +37,6 @@ def check_table(table: Table) -> list[str]:
     _require_classes(table)
     _require_shared_words(table)
     return [*table.schema.remarks, *_rare_classes(table), *_many_numbers(table), *_row_numbers(table)]
-
-
-def check_error(error: float, table: Table) -> list[str]:
-    """Return a warning if the error expected of a model is no better than that of always predicting one class."""
-    labels, counts = np.unique(table.y, return_counts=True)
-    simple = float(1 - counts.max() / counts.sum())
-    if error < simple:
-        return []
-    return [
-        f"the expected error, {percent(error)}, is no better than the {percent(simple)} of always predicting "
-        f"{_shown(labels[counts.argmax()])}: the inputs as they are do not help to predict {table.target_name!r}"
-    ]
 
 
 def _require_classes(table: Table) -> None:

@@ -13,7 +13,7 @@ from marginwise._runtime.processes import leave_no_processes
 from marginwise._runtime.threads import one_thread
 from marginwise.covariance import LowRankCovariance, as_blocks
 from marginwise.fitting.advice import advice
-from marginwise.fitting.calibration import Calibration, calibration
+from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
 from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.ensemble import Ensemble, Member, svm_model, train_pairs_of
 from marginwise.fitting.folds import Folds
@@ -182,7 +182,7 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     if config.svm:
         mixed = _svm_on_folds(folds, jury.judged[int(weights.argmax())], config)
     else:
-        mixed = combined(np.array([one.log_proba for one in jury.judged]), weights, config.vote)
+        mixed = jury.held_out(config.vote)
     return Chosen(choices, folds.by_row(np.exp(mixed)))
 
 
@@ -327,8 +327,9 @@ def _held_out(
     calibrated = config.vote is None and not config.svm
     if problem.n_classes == 2 and problem.n > SCHEDULE.calibration_rows and calibrated:
         known = ~np.isnan(logs[:, 0])
-        corrected = calibration(logs[known], problem.labels[known], problem.weights[known])
-        return np.exp(corrected(logs)), corrected
+        left_out = logs[known], problem.labels[known], problem.weights[known]
+        logs[known] = cross_calibrated(*left_out)
+        return np.exp(logs), calibration(*left_out)
     return np.exp(logs), None
 
 

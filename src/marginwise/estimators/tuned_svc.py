@@ -269,7 +269,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)
             if self.predictor == "svm":
                 self.ensemble_.svm  # noqa: B018  # is trained here
-            self._describe(table.codes, table.weights)
+            self._describe(table)
 
     def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int) -> FitConfig:
         """Return how the ensemble is fitted."""
@@ -322,7 +322,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def _n_inputs(self) -> int:
         return len(self._encoding.shares)
 
-    def _describe(self, codes: Indices, weights: Array) -> None:
+    def _describe(self, table: ClassificationTable) -> None:
         ensemble = self.ensemble_
         main = ensemble.main
         self.hyperparameters_ = main.hyperparameters
@@ -338,7 +338,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         self.log_evidence_ = main.log_evidence
         logs = self._held_out_log_proba()
         known = np.isfinite(logs[:, 0])
-        expected = expected_scores(logs[known], codes[known], weights[known], len(self.classes_))
+        rows = (logs[known], table.codes[known], table.weights[known], table.examples[known])
+        expected = expected_scores(*rows, len(self.classes_))
         self.expected_error_, self.expected_log_loss_ = expected.error, expected.log_loss
         self.expected_error_se_, self.expected_log_loss_se_ = expected.error_se, expected.log_loss_se
         self._base_log_loss, self._learnt_nothing = expected.base_log_loss, expected.learnt_nothing

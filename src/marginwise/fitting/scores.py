@@ -38,37 +38,40 @@ class ExpectedScores(NamedTuple):
         return self.base_log_loss - self.log_loss <= self.gain_se
 
 
-def expected_scores(log_proba: Array, codes: Indices, weights: Array, n_classes: int) -> ExpectedScores:
-    """Return what rows that were left out tell; a weight of 2 is the same as the row given twice."""
-    total = float(weights.sum())
-    if total == 0.0:
+def expected_scores(
+    log_proba: Array, codes: Indices, weights: Array, examples: Array, n_classes: int
+) -> ExpectedScores:
+    """Return what rows that were left out tell, each of so many equal ``examples`` that have a weight together."""
+    if len(codes) == 0:
         return ExpectedScores()
-    shares = weights / total
+    shares = weights / weights.sum()
     loss = -log_proba[np.arange(len(codes)), codes]
     base = -np.log(np.bincount(codes, shares, n_classes)[codes])
-    error = min(1.0, float(shares @ (log_proba.argmax(axis=1) != codes)))  # rounding may add up to more
-    near = (error * total + 1.0) / (total + 2.0)  # no error among few rows is not certain, either
+    wrong = (log_proba.argmax(axis=1) != codes).astype(float)
+    error = min(1.0, float(shares @ wrong))  # rounding may add up to more
+    worth = 1.0 / float(shares**2 @ (1.0 / examples))  # examples of unequal weights are worth fewer (Kish 1965)
+    near = (error * worth + 1.0) / (worth + 2.0)  # no error among few rows is not certain, either
     return ExpectedScores(
         error,
         float(shares @ loss),
-        _standard_error(near * (1.0 - near), total),
-        _standard_error(_variance(loss, shares), total),
+        float(np.sqrt(near * (1.0 - near) / worth * _of_folds())),
+        _standard_error(loss, shares, examples),
         float(shares @ base),
-        _standard_error(_variance(base - loss, shares), total),
+        _standard_error(base - loss, shares, examples),
     )
 
 
-def _variance(values: Array, shares: Array) -> float:
-    return float(shares @ (values - shares @ values) ** 2)
+def _standard_error(values: Array, shares: Array, examples: Array) -> float:
+    deviations = values - shares @ values
+    return float(np.sqrt(shares**2 / examples @ deviations**2 * _of_folds()))
 
 
-def _standard_error(variance: float, total: float) -> float:
-    """Return that of a mean over rows that folds left out, of which each has this variance.
+def _of_folds() -> float:
+    """Return by what the variance of a mean over rows that folds left out exceeds that over independent rows.
 
     Folds train on common rows, so that their means vary together, and a model that is trained on all rows is none of
     theirs. The variance S²/K of the mean of K folds becomes S² (1/K + 1/(K - 1)), 1/(K - 1) the ratio of test to
-    training rows (the correction of Nadeau & Bengio 2003); with S² = Kσ²/n that is σ²/n (1 + K/(K - 1)).
-    ``benchmarks/honesty.py`` has how well that describes the differences from new rows.
+    training rows (the correction of Nadeau & Bengio 2003). ``benchmarks/honesty.py`` has how well that describes the
+    differences from new rows.
     """
-    folds = SCHEDULE.n_folds
-    return float(np.sqrt(variance / total * (1.0 + folds / (folds - 1.0))))
+    return 1.0 + SCHEDULE.n_folds / (SCHEDULE.n_folds - 1.0)

@@ -32,7 +32,7 @@ def heard(problem: Problem, *, labels=None, **options) -> Jury:
     config = config_of(problem, seed=1, **options)
     declared = config.declared if labels is None else replace(config.declared, labels=tuple(labels))
     searcher = Searcher(problem, declared.criterion, config.settings)
-    jury = Jury(searcher, Folds.assign(problem, 1), declared)
+    jury = Jury(searcher, Folds.assign(problem, 1), declared, thorough=config.all_optima)
     jury.hear(searcher.first(declared.start, config.settings), 1)
     return jury
 
@@ -43,9 +43,9 @@ def tried(monkeypatch):
     calls = []
     plain = judging._judge
 
-    def watched(inside, outside, criterion, start, settings, labels, scale):
+    def watched(inside, outside, criterion, start, settings, evaluations, labels, scale):
         calls.append((None if settings is None else settings.prior.spread, labels.name))
-        return plain(inside, outside, criterion, start, settings, labels, scale)
+        return plain(inside, outside, criterion, start, settings, evaluations, labels, scale)
 
     monkeypatch.setattr(judging, "_judge", watched)
     return calls
@@ -124,6 +124,22 @@ def test_a_spread_that_is_given_is_the_only_one_and_need_not_gain(tried):
     assert spreads(tried) == [None] * 4 + [1.0] * 4
     assert [one.searched.spread for one in jury.judged] == [1.0]
     assert len({one.model.to_vector().tobytes() for one in jury.judged[0].searched.fits}) == len(jury.folds)
+
+
+@pytest.mark.parametrize(("ard", "thorough"), [(1.0, True), (1.0, False), ("auto", True)])
+def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch, ard, thorough):
+    budgets = []
+    plain = judging.fold_search
+
+    def watched(inside, criterion, settings, start, evaluations):
+        budgets.append(evaluations)
+        return plain(inside, criterion, settings, start, 3)
+
+    monkeypatch.setattr(judging, "fold_search", watched)
+    jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=ard, all_optima=thorough)
+    most = jury.searcher.settings.limits.max_evaluations if thorough and ard != "auto" else None
+    assert budgets[:4] == [SCHEDULE.shared_fold_evaluations] * 4
+    assert set(budgets[4:]) == {most}
 
 
 def test_one_length_scale_is_found_on_each_fold_without_the_rows_left_out():

@@ -156,7 +156,7 @@ def _choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
 
 def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> Chosen:
     """Judge the candidates on folds, and return those that stacking gives a weight."""
-    jury = Jury(searcher, folds, config.declared)
+    jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
     jury.hear(first, config.settings.n_jobs)
     weights = jury.weights()
     by_search: dict[Searched, float] = {}

@@ -78,11 +78,12 @@ class Judged:
 
 @dataclass(eq=False)
 class Jury:
-    """Judges the candidates of one fit."""
+    """Judges the candidates of one fit; ``thorough`` if the last search on all rows is no short one."""
 
     searcher: Searcher
     folds: Folds
     declared: CandidateList
+    thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
 
     def weights(self) -> Array:
@@ -147,6 +148,8 @@ class Jury:
         """Return the candidate with a spread; None if it gains nothing."""
         gated, first, n_inputs = self.declared.gated, below.labels, self.folds.problem.X.shape[1]
         settings = self.searcher.quiet.with_spread(spread)
+        # Where the spread is given, searches of folds are as long as that of all rows, or they would tell too little.
+        budget = settings.limits.max_evaluations if self.thorough and not gated else None
         fits: list[WarmStart] = []
         logs: Array | None = None
         for upto in (SCHEDULE.first_folds, len(self.folds)):
@@ -155,7 +158,7 @@ class Jury:
                 starts, under = [WarmStart.mean(fits)] * len(self.folds), None
             else:
                 starts, under = [fit.freed(n_inputs) for fit in below.searched.fits], settings
-            jobs = [(k, starts[k], under, first, below.scale) for k in others]
+            jobs = [(k, starts[k], under, budget, first, below.scale) for k in others]
             results = self._jobs(jobs)
             fits += [fit for fit, _ in results]
             logs = np.concatenate([*([] if logs is None else [logs]), *(log for _, log in results)])
@@ -205,7 +208,7 @@ class Jury:
     def _predict(self, searched: Searched, labels: LabelModel, scale: Scale, which: range | None = None) -> Array:
         """Return what models without a search of their own say of the rows that folds leave out."""
         numbers = range(len(self.folds)) if which is None else which
-        jobs = [(k, searched.fits[k], None, labels, scale) for k in numbers]
+        jobs = [(k, searched.fits[k], None, None, labels, scale) for k in numbers]
         return np.concatenate([logs for _, logs in self._jobs(jobs)])
 
     def _jobs(self, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
@@ -240,6 +243,7 @@ def _judge(
     criterion: Criterion,
     start: WarmStart,
     settings: SearchSettings | None,
+    evaluations: int | None,
     labels: LabelModel,
     scale: Scale,
 ) -> tuple[WarmStart, Array]:
@@ -249,5 +253,5 @@ def _judge(
     """
     with one_thread():
         if settings is not None:
-            start = fold_search(inside, criterion, settings, start)
+            start = fold_search(inside, criterion, settings, start, evaluations)
         return start, labels.train(inside, scale(start.model)).predictor.log_proba(outside)

@@ -126,7 +126,7 @@ class Searcher:
 
 
 def fold_search(
-    inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart, evaluations: int | None = None
+    inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart, evaluations: int | None
 ) -> WarmStart:
     """Return where a search on the rows of a fold ends; ``evaluations`` are those of the schedule if None."""
     if evaluations is None:

@@ -241,3 +241,14 @@ def test_three_classes_have_no_slack_likelihood():
     stack = fitted(MulticlassProblem(X, y, np.ones(60), n_classes=3))
     assert {member.labels for member in stack.members} <= {"least-squares", "softmax"}
     assert stack.held_out.shape == (60, 3)
+
+
+def test_copies_with_both_labels_are_wrong_in_half_of_the_cases_not_in_all():
+    """A fold that leaves out more of one label has seen more of the other, which means of probabilities would show."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-1, 2, size=(240, 1)).astype(float)
+    y = np.where(X[:, 0] == 0, rng.permutation(240) % 2, X[:, 0] > 0)
+    errors = [TunedSVC(ard=0, kernel="rbf", random_state=seed).fit(X, y).expected_error_ for seed in range(6)]
+    half = 0.5 * np.mean(X == 0)
+    assert max(errors) < half + 0.1
+    assert np.mean(errors) == pytest.approx(half, abs=0.05)

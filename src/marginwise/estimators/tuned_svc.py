@@ -339,7 +339,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         logs = self._held_out_log_proba()
         known = np.isfinite(logs[:, 0])
         rows = (logs[known], table.codes[known], table.weights[known], table.examples[known])
-        expected = expected_scores(*rows, len(self.classes_))
+        wrong = ensemble.held_out_wrong
+        expected = expected_scores(*rows, None if wrong is None else wrong[known])
         self.expected_error_, self.expected_log_loss_ = expected.error, expected.log_loss
         self.expected_error_se_, self.expected_log_loss_se_ = expected.error_se, expected.log_loss_se
         self._base_log_loss, self._learnt_nothing = expected.base_log_loss, expected.learnt_nothing

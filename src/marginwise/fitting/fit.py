@@ -102,10 +102,14 @@ class Choice(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The members to be trained, and class probabilities of the rows that folds left out, if there were folds."""
+    """The members to be trained, and what folds said of the rows that they left out, if there were folds.
+
+    That is: class probabilities, and in what share of the folds the class was wrong.
+    """
 
     choices: list[Choice]
     held_out: Array | None
+    wrong: Array | None = None
 
 
 def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> Ensemble:
@@ -119,7 +123,7 @@ def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> E
             config = replace(config, settings=replace(config.settings, held_out={VALIDATION: outside}))
             rows = data.all.subset(np.flatnonzero(~aside)) if data.sample is None else data.sample
         chosen = _choose(rows, data.tuned, config)
-        return _trained(data, config, chosen if data.sample is None else chosen._replace(held_out=None))
+        return _trained(data, config, chosen if data.sample is None else chosen._replace(held_out=None, wrong=None))
 
 
 def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -> Ensemble:
@@ -183,7 +187,11 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
         mixed = _svm_on_folds(folds, jury.judged[int(weights.argmax())], config)
     else:
         mixed = jury.held_out(config.vote)
-    return Chosen(choices, folds.by_row(np.exp(mixed)))
+    # Errors are counted on each fold: where copies of a row have both labels, means over folds of probabilities near a
+    # half are on the wrong side for both, because a fold that leaves out more of one label has seen more of the other.
+    told = mixed if config.svm or config.vote is not None else mixed + np.log(config.importance)
+    wrong = (told.argmax(axis=1) != folds.labels)[:, None]
+    return Chosen(choices, folds.by_row(np.exp(mixed)), folds.by_row(wrong)[:, 0])
 
 
 def _svm_on_folds(folds: Folds, judged: Judged, config: FitConfig) -> Array:
@@ -282,6 +290,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         held.weights * config.importance[held.labels],
         corrected,
         config.vote,
+        held_out_wrong=chosen.wrong if corrected is None else None,
     )
     statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes)]
     if config.svm and not policy.exact and problem.n_classes == 2:

@@ -39,15 +39,18 @@ class ExpectedScores(NamedTuple):
 
 
 def expected_scores(
-    log_proba: Array, codes: Indices, weights: Array, examples: Array, n_classes: int
+    log_proba: Array, codes: Indices, weights: Array, examples: Array, wrong: Array | None = None
 ) -> ExpectedScores:
-    """Return what rows that were left out tell, each of so many equal ``examples`` that have a weight together."""
+    """Return what rows that were left out tell, each of so many equal ``examples`` that have a weight together.
+
+    ``wrong`` is the share of them that was taken for another class, where the probabilities are means over folds.
+    """
     if len(codes) == 0:
         return ExpectedScores()
     shares = weights / weights.sum()
     loss = -log_proba[np.arange(len(codes)), codes]
-    base = -np.log(np.bincount(codes, shares, n_classes)[codes])
-    wrong = (log_proba.argmax(axis=1) != codes).astype(float)
+    base = -np.log(np.bincount(codes, shares)[codes])
+    wrong = log_proba.argmax(axis=1) != codes if wrong is None else wrong
     error = min(1.0, float(shares @ wrong))  # rounding may add up to more
     worth = 1.0 / float(shares**2 @ (1.0 / examples))  # examples of unequal weights are worth fewer (Kish 1965)
     near = (error * worth + 1.0) / (worth + 2.0)  # no error among few rows is not certain, either

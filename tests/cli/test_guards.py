@@ -149,3 +149,12 @@ def test_header_is_said(run, tmp_path: Path, said: str, rows: int) -> None:
     code, out, _ = run("fit", tmp_path / "t.csv", "--header", said, *FIT)
     assert code == 0
     assert f"t.csv: {rows} rows, 2 inputs" in out
+
+
+@pytest.mark.parametrize(("ard", "works"), [("1", False), ("0", True)])
+def test_a_class_of_one_row_leaves_nothing_to_judge_free_length_scales_by(run, tmp_path: Path, ard, works) -> None:
+    rows = [{"a": i % 7, "b": i * i % 11, "y": "rare" if i == 3 else "often"} for i in range(30)]
+    code, out, err = run("fit", write_csv(tmp_path / "t.csv", rows), "--no-files", "--ard", ard)
+    assert code == (0 if works else 2)
+    assert ("expected on new data: error 3.3 %" in out) == works
+    assert ("--ard is 1.0; expected auto or 0: without two rows in each of two classes" in err) != works

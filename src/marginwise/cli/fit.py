@@ -68,12 +68,13 @@ def run(arguments: argparse.Namespace) -> int:
     model_path, report_path = _outputs(arguments)
     table = read_table(arguments)
 
-    from marginwise.cli.guards import check_table
+    from marginwise.cli.guards import check_table, require_folds
     from marginwise.cli.summary import summarise
     from marginwise.estimators import TunedSVC
     from marginwise.estimators._parameters import chosen_criterion
 
     remarks = check_table(table)
+    require_folds(table, arguments.ard)
     chosen_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
         arguments.ard,

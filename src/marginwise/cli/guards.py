@@ -39,6 +39,17 @@ def check_table(table: Table) -> list[str]:
     return [*table.schema.remarks, *_rare_classes(table), *_many_numbers(table), *_row_numbers(table)]
 
 
+def require_folds(table: Table, ard: str | float) -> None:
+    """Say so if no row could be left out to tell what a model with free length scales is worth."""
+    second = int(np.sort(np.unique(table.y, return_counts=True)[1])[-2])
+    if second < 2 and isinstance(ard, float) and ard > 0.0:
+        raise InvalidInputError(
+            "--ard",
+            ard,
+            "auto or 0: without two rows in each of two classes nothing else can be judged on rows left out",
+        )
+
+
 def _require_classes(table: Table) -> None:
     """Say so if a target is no class to predict."""
     labels, n = np.unique(table.y), len(table.y)

@@ -56,6 +56,11 @@ class Searched:
     auxiliary: bool = False
     screen: str = ""
 
+    def starts(self, n_inputs: int) -> list[WarmStart]:
+        """Return where searches of the folds with a length scale for each input begin: near the optimum of all rows."""
+        near = self.fits if self.begun is None else [WarmStart.after(self.criterion, self.begun)] * len(self.fits)
+        return [one.freed(n_inputs) for one in near]
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:
@@ -157,7 +162,7 @@ class Jury:
             if many and fits:  # they take what was found
                 starts, under = [WarmStart.mean(fits)] * len(self.folds), None
             else:
-                starts, under = [fit.freed(n_inputs) for fit in below.searched.fits], settings
+                starts, under = below.searched.starts(n_inputs), settings
             jobs = [(k, starts[k], under, budget, first, below.scale) for k in others]
             results = self._jobs(jobs)
             fits += [fit for fit, _ in results]

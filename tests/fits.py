@@ -55,7 +55,7 @@ def config_of(
         slack,
         SearchSettings(prior=prior, progress=False, **settings),
         np.zeros(problem.n, dtype=bool),
-        problem.weights,
+        np.ones(problem.n_classes),
         RankPolicy(rank),
         all_optima=all_optima,
         vote=vote,

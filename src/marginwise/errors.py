@@ -58,6 +58,10 @@ class TableWarning(UserWarning):
     """A table was not taken quite as it stands, or a model learnt nothing from it."""
 
 
+class NothingLearntWarning(TableWarning):
+    """On rows that were left out a model is not clearly better than always predicting the shares of the classes."""
+
+
 def choose(argument: str, value: object, options: Iterable[str]) -> str:
     """Return ``value`` if it is one of ``options``; otherwise say which ones there are."""
     names = sorted(options)

@@ -88,6 +88,8 @@ def test_terminals_see_the_hardest_classes(n_classes: int) -> None:
         seed=0,
         expected_error=0.1,
         expected_log_loss=0.2,
+        expected_error_se=0.02,
+        expected_log_loss_se=0.03,
         term_shares={"smooth": 1.0},
         relevances={"a": 1.0},
         influences={"a": 0.2},

@@ -84,13 +84,14 @@ def test_many_classes_with_many_rows_are_warned_about(run, tmp_path: Path) -> No
     assert (code, err) == (0, f"warning: {expected}\n")
 
 
-def test_an_error_that_a_single_class_has_too_is_told(run, tmp_path: Path) -> None:
+def test_a_model_that_learnt_nothing_is_told(run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [{"a": float(a), "y": "rare" if i % 5 == 0 else "often"} for i, a in enumerate(rng.normal(size=50).round(3))]
     table = write_csv(tmp_path / "t.csv", rows)
     code, _, err = run("fit", table, *FIT)
     assert code == 0
-    assert "is no better than the 20.0 % of always predicting 'often': the inputs as they are do not help" in err
+    assert "the columns as they are do not help to tell the classes apart" in err
+    assert "is not clearly below the 0.500 of always predicting the shares of the classes" in err
     assert err.count("\n") == 1
     code, _, err = run("fit", table, *FIT, "--class-weight", "balanced", "--json")
     assert (code, err) == (0, "")
@@ -148,3 +149,12 @@ def test_header_is_said(run, tmp_path: Path, said: str, rows: int) -> None:
     code, out, _ = run("fit", tmp_path / "t.csv", "--header", said, *FIT)
     assert code == 0
     assert f"t.csv: {rows} rows, 2 inputs" in out
+
+
+@pytest.mark.parametrize(("ard", "works"), [("1", False), ("0", True)])
+def test_a_class_of_one_row_leaves_nothing_to_judge_free_length_scales_by(run, tmp_path: Path, ard, works) -> None:
+    rows = [{"a": i % 7, "b": i * i % 11, "y": "rare" if i == 3 else "often"} for i in range(30)]
+    code, out, err = run("fit", write_csv(tmp_path / "t.csv", rows), "--no-files", "--ard", ard)
+    assert code == (0 if works else 2)
+    assert ("expected on new data: error 3.3 %" in out) == works
+    assert ("--ard is 1.0; expected auto or 0: without two rows in each of two classes" in err) != works

@@ -90,7 +90,9 @@ def test_trace_shows_every_move(model):
     where = model.hyperparameters_.kernel.names.index("koff")
     moved = [r.hyperparameters.kernel.values[where] for r in model.trace_ if r.step.accepted]
     np.testing.assert_allclose(drawn[r"$k_\mathrm{off}$"], moved)
-    again = TraceDisplay.from_estimator(model, restart=1, ax=display.axes_)
+    again = TraceDisplay.from_estimator(
+        TunedSVC(0, restarts=1, random_state=0).fit(PROBLEM.X, PROBLEM.y), restart=1, ax=display.axes_
+    )
     assert again.axes_ == display.axes_
 
 

@@ -70,8 +70,9 @@ def test_the_expected_error_stays_honest(weights):
     model = fitted(rows, given)
     weight = np.bincount(rows, minlength=250) if given is None else given
     error = np.mean(model.predict(NEW) != NEW_Y)
-    deviation = np.sqrt(error * (1 - error) * (weight @ weight) / weight.sum() ** 2)
-    assert abs(model.expected_error_ - error) < 3 * deviation
+    by_rows = np.sqrt(error * (1 - error) * (weight @ weight) / weight.sum() ** 2)
+    assert by_rows < model.expected_error_se_ < 2.5 * by_rows
+    assert abs(model.expected_error_ - error) < 3 * model.expected_error_se_
     assert error < 1.3 * np.mean(fitted().predict(NEW) != NEW_Y)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, log_expit, logit
 
 from marginwise import TunedSVC, load_model, save_model
-from marginwise.fitting.calibration import calibration
+from marginwise.fitting.calibration import calibration, cross_calibrated
 
 
 def labels(probability, rng):
@@ -89,3 +89,17 @@ def test_many_rows_are_calibrated_and_few_are_not(tmp_path):
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_allclose(again.predict_proba(X[:9]), model.predict_proba(X[:9]))
     assert TunedSVC(ard=0, random_state=0).fit(X[:100], y[:100]).ensemble_.calibration is None
+
+
+def test_an_example_does_not_recalibrate_itself():
+    """On labels that say nothing a calibration that has seen them gains; one of the others does not."""
+    rng = np.random.default_rng(0)
+    gains = []
+    for _ in range(20):
+        odds, labels, weights = 0.3 * rng.normal(size=400), rng.integers(2, size=400), np.ones(400)
+        logs = np.log(expit(np.column_stack([-odds, odds])))
+        rows = np.arange(400)
+        seen, unseen = calibration(logs, labels, weights)(logs), cross_calibrated(logs, labels, weights)
+        gains.append([np.log(2.0) + one[rows, labels].mean() for one in (seen, unseen)])
+    with_own, without = np.mean(gains, axis=0)
+    assert with_own > 0.0 > without

@@ -148,7 +148,7 @@ def test_noise_is_not_taken_for_more_with_free_length_scales(n_classes):
     n, d = (60, 200) if n_classes == 2 else (90, 300)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), np.arange(n) % n_classes
-    with pytest.warns(UserWarning, match="do not help to predict y"):
+    with pytest.warns(UserWarning, match="do not help to tell the classes apart"):
         model = TunedSVC(ard=1.0, max_evaluations=15, random_state=0).fit(X, y)
     chance = 1.0 - 1.0 / n_classes
     assert abs(model.expected_error_ - chance) < 3.0 * np.sqrt(chance * (1.0 - chance) / n)
@@ -241,3 +241,14 @@ def test_three_classes_have_no_slack_likelihood():
     stack = fitted(MulticlassProblem(X, y, np.ones(60), n_classes=3))
     assert {member.labels for member in stack.members} <= {"least-squares", "softmax"}
     assert stack.held_out.shape == (60, 3)
+
+
+def test_copies_with_both_labels_are_wrong_in_half_of_the_cases_not_in_all():
+    """A fold that leaves out more of one label has seen more of the other, which means of probabilities would show."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-1, 2, size=(240, 1)).astype(float)
+    y = np.where(X[:, 0] == 0, rng.permutation(240) % 2, X[:, 0] > 0)
+    errors = [TunedSVC(ard=0, kernel="rbf", random_state=seed).fit(X, y).expected_error_ for seed in range(6)]
+    half = 0.5 * np.mean(X == 0)
+    assert max(errors) < half + 0.1
+    assert np.mean(errors) == pytest.approx(half, abs=0.05)

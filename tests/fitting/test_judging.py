@@ -16,7 +16,9 @@ from marginwise.fitting.judging import Jury
 from marginwise.fitting.labels import LeastSquaresLabels, Scale
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher
+from marginwise.fitting.stacking import combined, kept_weights
 from marginwise.problem import Problem, as_problem
+from marginwise.tuning import tune_problem
 
 
 def few_inputs(n: int, d: int) -> Problem:
@@ -30,7 +32,7 @@ def heard(problem: Problem, *, labels=None, **options) -> Jury:
     config = config_of(problem, seed=1, **options)
     declared = config.declared if labels is None else replace(config.declared, labels=tuple(labels))
     searcher = Searcher(problem, declared.criterion, config.settings)
-    jury = Jury(searcher, Folds.assign(problem, 1), declared)
+    jury = Jury(searcher, Folds.assign(problem, 1), declared, thorough=config.all_optima)
     jury.hear(searcher.first(declared.start, config.settings), 1)
     return jury
 
@@ -78,6 +80,16 @@ class Scaleless(LeastSquaresLabels):
 LEAST_SQUARES = (LeastSquaresLabels(),)
 
 
+def objective(searcher):
+    """What searches maximise, as a function of a problem and a model."""
+
+    def score(problem: Problem, model) -> float:
+        evaluations = searcher.quiet.going_on(1)
+        return tune_problem(problem, searcher.criterion, model, evaluations).trace[0].point.score
+
+    return score
+
+
 def test_first_folds_that_gain_nothing_end_the_spreads(tried, monkeypatch):
     monkeypatch.setattr(Folds, "gain", lambda *_: -0.1)
     jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES)
@@ -114,7 +126,8 @@ def test_a_spread_that_is_given_is_the_only_one_and_need_not_gain(tried):
     assert len({one.model.to_vector().tobytes() for one in jury.judged[0].searched.fits}) == len(jury.folds)
 
 
-def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch):
+@pytest.mark.parametrize(("ard", "thorough"), [(1.0, True), (1.0, False), ("auto", True)])
+def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch, ard, thorough):
     budgets = []
     plain = judging.fold_search
 
@@ -123,12 +136,47 @@ def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch):
         return plain(inside, criterion, settings, start, 3)
 
     monkeypatch.setattr(judging, "fold_search", watched)
-    problem = few_inputs(60, 3)
-    jury = heard(problem, labels=LEAST_SQUARES, ard=1.0)
-    assert budgets == [jury.searcher.settings.limits.max_evaluations] * 4
-    budgets.clear()
-    heard(problem, labels=LEAST_SQUARES)
-    assert set(budgets) == {None}  # short ones, by the schedule
+    jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=ard, all_optima=thorough)
+    most = jury.searcher.settings.limits.max_evaluations if thorough and ard != "auto" else None
+    assert budgets[:4] == [SCHEDULE.shared_fold_evaluations] * 4
+    assert set(budgets[4:]) == {most}
+
+
+def test_one_length_scale_is_found_on_each_fold_without_the_rows_left_out():
+    """Few rows move it: that of all rows has seen those left out."""
+    jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=0.0)
+    searched = jury.judged[0].searched
+    whole = searched.begun.hyperparameters
+    score = objective(jury.searcher)
+    parts = [jury.folds.split(k)[0] for k in range(len(jury.folds))]
+    gains = [score(part, fit.model) - score(part, whole) for part, fit in zip(parts, searched.fits, strict=True)]
+    assert min(gains) >= 0.0
+    assert np.count_nonzero(gains) >= 2  # where the step is too long, the search stays
+
+
+def test_auxiliary_models_leave_out_half_of_the_folds_at_once():
+    jury = heard(zoo.twonorm(60), kernel=BLEND)
+    fits = next(one.searched.fits for one in jury.judged if one.searched.auxiliary)
+    assert fits[0] is fits[1]
+    assert fits[2] is fits[3]
+    assert fits[0].model != fits[2].model
+
+
+def test_rows_that_are_many_share_one_search(schedule):
+    schedule(coarse_rows=50)
+    jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=0.0)
+    assert len(set(map(id, jury.judged[0].searched.fits))) == 1
+
+
+def test_what_is_stated_is_mixed_with_weights_of_the_other_folds():
+    jury = heard(few_inputs(80, 3))
+    folds, logs = jury.folds, np.array([one.log_proba for one in jury.judged])
+    mixed = jury.held_out(None)
+    for k in range(len(folds)):
+        inside = folds.numbers == k
+        table = np.column_stack([folds.own(one.log_proba) for one in jury.judged])
+        weights = kept_weights(table[~inside], folds.weights[~inside])
+        np.testing.assert_allclose(mixed[inside], combined(logs[:, inside], weights, None))
 
 
 def test_candidates_without_a_weight_on_the_first_folds_are_dropped(tried):

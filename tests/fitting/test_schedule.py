@@ -22,6 +22,8 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
         f"on at most {s.coarse_rows} rows, from {s.halve_from} rows on first on half",
         f"when {WORDS[s.no_gain_moves]} moves gain less than {s.no_gain}",
         f"folds {WORDS[s.n_folds]}, the same",
+        f"up to {s.coarse_rows} rows each finds the one length scale anew",
+        f"{WORDS[s.shared_fold_evaluations]} evaluations from the optimum of all rows",
         f"s = {s.spreads[0]}, then {s.spreads[1]:g}: on each fold {WORDS[s.fold_evaluations]} evaluations",
         f"on the first {WORDS[s.first_folds]} folds",
         f"with more than {s.coarse_rows} rows 1 comes first, {WORDS[s.many_fold_evaluations]} evaluations",

@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import minimize
 
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.stacking import Vote, combined, kept_weights, stacking_weights
+from marginwise.fitting.stacking import Vote, combined, cross_fitted, kept_weights, stacking_weights
 
 
 def test_weights_maximise_the_penalised_likelihood(rng):
     probabilities = rng.uniform(0.05, 0.95, size=(80, 3))
     row_weights = rng.uniform(0.5, 2.0, size=80)
-    found = stacking_weights(np.log(probabilities), row_weights, n_iterations=20_000)
+    found = stacking_weights(np.log(probabilities), row_weights)
 
     def loss(free):
         weights = np.exp([*free, 0.0])
@@ -85,3 +85,21 @@ def test_members_vote_with_the_importance_of_the_classes_in_mind():
     weights = np.full(3, 1 / 3)
     shares = np.exp(Vote(np.array([1.0, 2.0])).log_shares(np.log(probability), weights))
     np.testing.assert_allclose(shares, [[1 / 3, 2 / 3]], atol=2e-6)
+
+
+def test_each_fold_is_mixed_by_the_others(rng):
+    logs = np.log(rng.dirichlet(np.ones(3), size=(2, 60)))
+    labels, weights, fold = rng.integers(3, size=60), rng.uniform(0.5, 2.0, size=60), np.arange(60) % 3
+    mixed = cross_fitted(logs, labels, weights, fold, None)
+    own = logs[:, np.arange(60), labels].T
+    chosen = kept_weights(own[fold != 1], weights[fold != 1])
+    np.testing.assert_allclose(mixed[fold == 1], combined(logs[:, fold == 1], chosen, None))
+    other = cross_fitted(logs, np.where(fold == 1, (labels + 1) % 3, labels), weights, fold, None)
+    np.testing.assert_array_equal(other[fold == 1], mixed[fold == 1])  # its own labels tell a fold nothing
+
+
+def test_a_single_member_needs_no_weights(rng):
+    logs = np.log(rng.dirichlet(np.ones(2), size=(1, 8)))
+    np.testing.assert_array_equal(
+        cross_fitted(logs, np.zeros(8, dtype=int), np.ones(8), np.arange(8) % 2, None), logs[0]
+    )

@@ -13,7 +13,13 @@ from pathlib import Path
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import tell, warn
-from marginwise.errors import ConvergenceWarning, InvalidInputError, MarginwiseError, TableWarning
+from marginwise.errors import (
+    ConvergenceWarning,
+    InvalidInputError,
+    MarginwiseError,
+    NothingLearntWarning,
+    TableWarning,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +68,13 @@ def run(arguments: argparse.Namespace) -> int:
     model_path, report_path = _outputs(arguments)
     table = read_table(arguments)
 
-    from marginwise.cli.guards import check_error, check_table
+    from marginwise.cli.guards import check_table, require_folds
     from marginwise.cli.summary import summarise
     from marginwise.estimators import TunedSVC
     from marginwise.estimators._parameters import chosen_criterion
 
     remarks = check_table(table)
+    require_folds(table, arguments.ard)
     chosen_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
         arguments.ard,
@@ -86,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("ignore", TableWarning)  # guards say the same with names
+        warnings.simplefilter("always", NothingLearntWarning)
         model.fit(table.X, table.y)
     seconds = time.perf_counter() - start
     if model_path is not None:  # before anything else: whatever happens now, the fit is kept
@@ -94,8 +102,6 @@ def run(arguments: argparse.Namespace) -> int:
         with written_whole(model_path) as draft:
             write_model(model, table, draft)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
-    if arguments.class_weight is None:  # where classes count the same, the commonest is no measure
-        findings += check_error(model.expected_error_, table)
     summary = summarise(
         model,
         table,

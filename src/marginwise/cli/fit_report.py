@@ -29,7 +29,7 @@ def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
     commonest = 1 - max(summary.classes.values()) / summary.rows
     page.facts(
         [
-            (percent(summary.expected_error), f"error expected on new data, ± {100 * summary.error_deviation:.1f}"),
+            (percent(summary.expected_error), f"error expected on new data, ± {100 * summary.expected_error_se:.1f}"),
             (percent(commonest), "error if the commonest class is always predicted"),
             (
                 f"{summary.expected_log_loss:.3f}",

@@ -9,7 +9,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._wording import numbered, some
-from marginwise.cli.text import option, percent
+from marginwise.cli.text import option
 from marginwise.datasets import Table
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.tables.text import may_be_number
@@ -39,16 +39,15 @@ def check_table(table: Table) -> list[str]:
     return [*table.schema.remarks, *_rare_classes(table), *_many_numbers(table), *_row_numbers(table)]
 
 
-def check_error(error: float, table: Table) -> list[str]:
-    """Return a warning if the error expected of a model is no better than that of always predicting one class."""
-    labels, counts = np.unique(table.y, return_counts=True)
-    simple = float(1 - counts.max() / counts.sum())
-    if error < simple:
-        return []
-    return [
-        f"the expected error, {percent(error)}, is no better than the {percent(simple)} of always predicting "
-        f"{_shown(labels[counts.argmax()])}: the inputs as they are do not help to predict {table.target_name!r}"
-    ]
+def require_folds(table: Table, ard: str | float) -> None:
+    """Say so if no row could be left out to tell what a model with free length scales is worth."""
+    second = int(np.sort(np.unique(table.y, return_counts=True)[1])[-2])
+    if second < 2 and isinstance(ard, float) and ard > 0.0:
+        raise InvalidInputError(
+            "--ard",
+            ard,
+            "auto or 0: without two rows in each of two classes nothing else can be judged on rows left out",
+        )
 
 
 def _require_classes(table: Table) -> None:

@@ -65,6 +65,8 @@ class FitSummary:
     seed: int
     expected_error: float
     expected_log_loss: float
+    expected_error_se: float
+    expected_log_loss_se: float
     term_shares: dict[str, float]
     relevances: dict[str, float]
     influences: dict[str, float]
@@ -80,14 +82,9 @@ class FitSummary:
         return asdict(self)
 
     @property
-    def error_deviation(self) -> float:
-        """Standard error of the estimated error: that of a share of the rows."""
-        return float(np.sqrt(self.expected_error * (1 - self.expected_error) / self.rows))
-
-    @property
     def expected(self) -> str:
         """What to expect on new data, in words."""
-        error = f"error {percent(self.expected_error)} (± {100 * self.error_deviation:.1f})"
+        error = f"error {percent(self.expected_error)} (± {100 * self.expected_error_se:.1f})"
         return f"{error}, log-loss {self.expected_log_loss:.3f}"
 
     @property
@@ -207,6 +204,8 @@ def summarise(
         seed=seed,
         expected_error=model.expected_error_,
         expected_log_loss=model.expected_log_loss_,
+        expected_error_se=model.expected_error_se_,
+        expected_log_loss_se=model.expected_log_loss_se_,
         term_shares=model.term_shares_,
         relevances=relevances,
         influences=dict(zip(table.feature_names, effects.tolist(), strict=True)),

@@ -20,7 +20,7 @@ from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise._runtime.threads import threads_for
 from marginwise.covariance import as_blocks
-from marginwise.errors import ConvergenceWarning, InvalidInputError, TableWarning
+from marginwise.errors import ConvergenceWarning, InvalidInputError, NothingLearntWarning, TableWarning
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
@@ -46,6 +46,7 @@ from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.fit import FitConfig, TrainingData, ensemble_at, fit_ensemble
 from marginwise.fitting.novelty import Novelty
 from marginwise.fitting.rank import RankPolicy
+from marginwise.fitting.scores import expected_scores
 from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
 from marginwise.priors import Prior
@@ -154,6 +155,8 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     expected_log_loss_, expected_error_ : float
         Estimates of log-loss and error on new data, from rows that folds left out. With more rows than are tuned on,
         from the leave-one-out distributions of all rows; NaN where neither is honest.
+    expected_error_se_, expected_log_loss_se_ : float
+        Standard errors of these estimates: rows are few, and folds vary together (Nadeau & Bengio 2003).
     held_out_proba_ : array of shape (n, n_classes)
         Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
         ``marginwise.inspection`` says what they tell.
@@ -227,21 +230,22 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             self._fit(X, y, sample_weight)
         for message in sorted(self.ensemble_.warnings):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        for message in self._remarks():
-            warnings.warn(message, TableWarning, stacklevel=2)
+        self._warn()
         return self
 
-    def _remarks(self) -> list[str]:
-        """Return what a user should know of the table: how it was taken, and whether anything was learnt from it."""
-        remarks = list(self._schema.remarks)
-        # Where classes were given weights, their shares are no measure.
-        if self.class_weight is None and self._learnt_nothing:
-            remarks.append(
-                "the columns as they are do not help to predict y: on rows that were left out the log-loss, "
-                f"{self.expected_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} of always "
-                "predicting the shares of the classes"
+    def _warn(self) -> None:
+        """Warn of what a user should know of the table: how it was taken, and whether anything was learnt from it."""
+        for message in self._schema.remarks:
+            warnings.warn(message, TableWarning, stacklevel=3)
+        # Where classes were given weights, their shares are no measure; and shares of votes are not probabilities.
+        if self.class_weight is None and self.ensemble_.vote is None and self._learnt_nothing:
+            warnings.warn(
+                "the columns as they are do not help to tell the classes apart: on rows that were left out the "
+                f"log-loss, {self.expected_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} "
+                "of always predicting the shares of the classes",
+                NothingLearntWarning,
+                stacklevel=3,
             )
-        return remarks
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -271,7 +275,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
             self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)
             if self.predictor == "svm":
                 self.ensemble_.svm  # noqa: B018  # is trained here
-            self._describe(table.codes, table.weights)
+            self._describe(table)
 
     def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int) -> FitConfig:
         """Return how the ensemble is fitted."""
@@ -326,7 +330,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
     def _n_inputs(self) -> int:
         return len(self._encoding.shares)
 
-    def _describe(self, codes: Indices, weights: Array) -> None:
+    def _describe(self, table: ClassificationTable) -> None:
         ensemble = self.ensemble_
         main = ensemble.main
         self.hyperparameters_ = main.hyperparameters
@@ -342,29 +346,15 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         self.log_evidence_ = main.log_evidence
         logs = self._held_out_log_proba()
         known = np.isfinite(logs[:, 0])
-        self._judge(logs[known], codes[known], weights[known])
+        rows = (logs[known], table.codes[known], table.weights[known], table.examples[known])
+        wrong = ensemble.held_out_wrong
+        expected = expected_scores(*rows, None if wrong is None else wrong[known])
+        self.expected_error_, self.expected_log_loss_ = expected.error, expected.log_loss
+        self.expected_error_se_, self.expected_log_loss_se_ = expected.error_se, expected.log_loss_se
+        self._base_log_loss, self._learnt_nothing = expected.base_log_loss, expected.learnt_nothing
         # What posteriors say of rows without them is not what an SVM would.
         left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
-        self._conformity = conformities(logs[known], left_out, codes[known], weights[known])
-
-    def _judge(self, log_proba: Array, codes: Indices, weights: Array) -> None:
-        """Set what is expected on new rows, from rows that were left out; NaN where there are none."""
-        self.expected_error_ = self.expected_log_loss_ = self._base_log_loss = np.nan
-        self._learnt_nothing = False
-        if len(codes) == 0:
-            return
-        shares = weights / weights.sum()
-        loss = -log_proba[np.arange(len(codes)), codes]
-        base = -np.log(np.bincount(codes, shares, len(self.classes_)))[codes]
-        self.expected_log_loss_, self._base_log_loss = float(shares @ loss), float(shares @ base)
-        self.expected_error_ = min(
-            1.0, float(shares @ (log_proba.argmax(axis=1) != codes))
-        )  # rounding may add up to more
-        if self.ensemble_.vote is not None:
-            return  # shares of votes are not probabilities
-        gain = base - loss
-        error = np.sqrt(shares**2 @ (gain - shares @ gain) ** 2)
-        self._learnt_nothing = bool(shares @ gain <= error)
+        self._conformity = conformities(logs[known], left_out, table.codes[known], table.weights[known])
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""

@@ -22,6 +22,9 @@ _GROUPS = 10
 #: Examples that a group counts as already seen, with labels as predicted: none has only one label.
 _PSEUDO_COUNTS = 5.0
 
+#: Parts of the examples that are recalibrated by all others.
+_PARTS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -61,6 +64,19 @@ def calibration(log_proba: Array, labels: Indices, weights: Array) -> Calibratio
     share = (seen + _PSEUDO_COUNTS * expected / total) / (total + _PSEUDO_COUNTS)
     share = isotonic_regression(share, weights=total).x
     return Calibration(odds_sum / total, _log_odds(share))
+
+
+def cross_calibrated(log_proba: Array, labels: Indices, weights: Array) -> Array:
+    """Return log-probabilities of examples that were left out, each recalibrated by others than its own part of them.
+
+    A calibration that has seen an example knows a little of its label.
+    """
+    part = np.random.default_rng(0).permutation(len(labels)) % _PARTS
+    corrected = np.empty_like(log_proba)
+    for k in range(_PARTS):
+        others = part != k
+        corrected[~others] = calibration(log_proba[others], labels[others], weights[others])(log_proba[~others])
+    return corrected
 
 
 def _log_odds(probability: Array) -> Array:

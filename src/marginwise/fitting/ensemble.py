@@ -124,6 +124,8 @@ class Ensemble:
     members : tuple of Member
     held_out : array of shape (n, n_classes)
         Class probabilities of each training row from models without it, NaN if there are none.
+    held_out_wrong : array of shape (n,) or None
+        The share of a row's copies that models without them took for another class; None if there are none.
     warnings : tuple of str
         What a user should know of the searches and approximations.
     svm_weights : array or None
@@ -149,6 +151,7 @@ class Ensemble:
     calibration: Calibration | None = None
     vote: Vote | None = None
     machines: PairMachines | None = None
+    held_out_wrong: Array | None = None
 
     def __repr__(self) -> str:
         return summary(self, "X", "n_classes", "members")

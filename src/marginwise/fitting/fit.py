@@ -14,7 +14,7 @@ from marginwise._runtime.threads import one_thread
 from marginwise.covariance.blocks import as_blocks
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.advice import advice
-from marginwise.fitting.calibration import Calibration, calibration
+from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
 from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.ensemble import Ensemble, Member, svm_model, train_pairs_of
 from marginwise.fitting.folds import Folds, sample_of
@@ -103,10 +103,14 @@ class Choice(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The members to be trained, and class probabilities of the rows that folds left out, if there were folds."""
+    """The members to be trained, and what folds said of the rows that they left out, if there were folds.
+
+    That is: class probabilities, and in what share of the folds the class was wrong.
+    """
 
     choices: list[Choice]
     held_out: Array | None
+    wrong: Array | None = None
 
 
 def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> Ensemble:
@@ -120,7 +124,7 @@ def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> E
             config = replace(config, settings=replace(config.settings, held_out={VALIDATION: outside}))
             rows = data.all.subset(np.flatnonzero(~aside)) if data.sample is None else data.sample
         chosen = _choose(rows, data.tuned, _wide(data, config), config)
-        return _trained(data, config, chosen if data.sample is None else chosen._replace(held_out=None))
+        return _trained(data, config, chosen if data.sample is None else chosen._replace(held_out=None, wrong=None))
 
 
 def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -> Ensemble:
@@ -195,14 +199,18 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     if config.svm:
         mixed = _svm_on_folds(folds, judged[int(np.argmax(weights))], config)
     else:
-        mixed = combined(np.array([one.log_proba for one in judged]), np.array(weights), config.vote)
-    return Chosen(choices, folds.by_row(np.exp(mixed)))
+        mixed = juries[0].held_out(config.vote)  # of several views, all rows will tell
+    # Errors are counted on each fold: where copies of a row have both labels, means over folds of probabilities near a
+    # half are on the wrong side for both, because a fold that leaves out more of one label has seen more of the other.
+    told = mixed if config.svm or config.vote is not None else mixed + np.log(config.importance)
+    wrong = (told.argmax(axis=1) != folds.labels)[:, None]
+    return Chosen(choices, folds.by_row(np.exp(mixed)), folds.by_row(wrong)[:, 0])
 
 
 def _juries(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> list[Jury]:
     """Return who has judged the candidates, on the inputs as they are and, where that is tried, on normal scores."""
     declared, n_jobs = config.declared, config.settings.n_jobs
-    juries = [Jury(searcher, folds, declared)]
+    juries = [Jury(searcher, folds, declared, thorough=config.all_optima)]
     juries[0].hear(first, n_jobs)
     if declared.scored:
         view = NormalScores.of(folds.problem.X, folds.problem.weights)
@@ -314,6 +322,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
         held.weights * config.importance[held.labels],
         corrected,
         config.vote,
+        held_out_wrong=chosen.wrong if corrected is None else None,
     )
     statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes)]
     if config.svm and not policy.exact and problem.n_classes == 2:
@@ -388,8 +397,9 @@ def _held_out(
     calibrated = config.vote is None and not config.svm
     if problem.n_classes == 2 and problem.n > SCHEDULE.calibration_rows and calibrated:
         known = ~np.isnan(logs[:, 0])
-        corrected = calibration(logs[known], problem.labels[known], problem.weights[known])
-        return np.exp(corrected(logs)), corrected
+        left_out = logs[known], problem.labels[known], problem.weights[known]
+        logs[known] = cross_calibrated(*left_out)
+        return np.exp(logs), calibration(*left_out)
     return np.exp(logs), None
 
 

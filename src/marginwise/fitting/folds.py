@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -54,14 +55,22 @@ class Folds:
         """Labels in the long table."""
         return self.problem.labels[np.concatenate(self.rows)]
 
+    @cached_property
+    def numbers(self) -> Indices:
+        """Numbers of the folds in the long table."""
+        return np.repeat(np.arange(len(self)), [len(rows) for rows in self.rows])
+
     def split(self, k: int) -> tuple[Problem, Array]:
         """Return the problem without fold k, or a part of it, and the inputs of fold k."""
-        rest = self.problem.counted - self.counts[:, k]
+        part = sample_of(self.without([k]), SCHEDULE.fold_rows, np.random.default_rng([self.seed, k]))
+        return part, self.problem.X[self.rows[k]]
+
+    def without(self, folds: Sequence[int]) -> Problem:
+        """Return the problem without some of the folds."""
+        rest = self.problem.counted - self.counts[:, folds].sum(axis=1)
         rows = np.flatnonzero(rest > 0.0)
         inside = self.problem.subset(rows)
-        inside = replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
-        part = sample_of(inside, SCHEDULE.fold_rows, np.random.default_rng([self.seed, k]))
-        return part, self.problem.X[self.rows[k]]
+        return replace(inside, weights=inside.left_out * rest[rows], examples=rest[rows])
 
     def own(self, log_proba: Array) -> Array:
         """Return the log-probabilities of the labels from those of all classes, for first rows of the long table."""

@@ -1,8 +1,9 @@
 """Candidates judged on common folds: which of them gain, and with what weights they are stacked.
 
-The criterion itself can't tell: with many free length scales it is optimistic. So on each fold the search goes on from
-its neighbour, and predicts the rows left out. A spread of the length scales that does not gain on the first folds ends
-the list of spreads, and a label model or kernel that would have no weight there is dropped (successive halving).
+The criterion itself can't tell: it is optimistic, the more so with many free length scales and few rows. So on each
+fold the search goes on from its neighbour, without the rows left out, and predicts them. A spread of the length scales
+that does not gain on the first folds ends the list of spreads, and a label model or kernel that would have no weight
+there is dropped (successive halving).
 
 Where rows are many, the searches of the first folds serve the others as well. So many rows can tell length scales
 apart: the largest spread is tried first, and smaller ones only if it gains nothing.
@@ -33,7 +34,7 @@ from marginwise.fitting.searching import (
     selected,
     selections_of,
 )
-from marginwise.fitting.stacking import kept_weights, stacking_weights
+from marginwise.fitting.stacking import Vote, cross_fitted, kept_weights, stacking_weights
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.progress import counter
@@ -44,8 +45,7 @@ from marginwise.tuning import SearchSettings, Tuning
 class Searched:
     """A kernel and a spread, and where the searches of the folds by a criterion ended.
 
-    ``begun`` is the search on all rows, or on those that searches begin on, of which ``fits`` are copies if there was
-    one.
+    ``begun`` is the search on all rows, or on those that searches begin on, if there was one.
     """
 
     start: Model
@@ -55,6 +55,11 @@ class Searched:
     begun: Tuning | None = None
     auxiliary: bool = False
     screen: str = ""
+
+    def starts(self, n_inputs: int) -> list[WarmStart]:
+        """Return where searches of the folds with a length scale for each input begin: near the optimum of all rows."""
+        near = self.fits if self.begun is None else [WarmStart.after(self.criterion, self.begun)] * len(self.fits)
+        return [one.freed(n_inputs) for one in near]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +83,12 @@ class Judged:
 
 @dataclass(eq=False)
 class Jury:
-    """Judges the candidates of one fit."""
+    """Judges the candidates of one fit; ``thorough`` if the last search on all rows is no short one."""
 
     searcher: Searcher
     folds: Folds
     declared: CandidateList
+    thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
 
     def weights(self) -> Array:
@@ -98,18 +104,35 @@ class Jury:
         passes = len(declared.spreads) + len(declared.labels) + len(declared.auxiliaries)
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            self._spreads(self._stands(declared.start, first, criterion))
+            self._spreads(self._on_folds(declared.start, first, criterion))
             self._other_labels()
             for aux in declared.auxiliaries:
                 own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
                 tuning = own.first(aux.start, own.quiet)
-                self._try(self._stands(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
+                self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
             self._screened()
 
-    def _stands(self, start: Model, tuning: Tuning, criterion: Criterion, *, auxiliary: bool = False) -> Searched:
-        """Return a search on all rows with one length scale: few hyperparameters, which folds need not find again."""
-        after = WarmStart.after(criterion, tuning)
-        return Searched(start, 0.0, [after] * len(self.folds), criterion, tuning, auxiliary)
+    def held_out(self, vote: Vote | None) -> Array:
+        """Return what the members together say of rows left out: log-probabilities in the long table of the folds."""
+        logs, folds = np.array([one.log_proba for one in self.judged]), self.folds
+        return cross_fitted(logs, folds.labels, folds.weights, folds.numbers, vote)
+
+    def _on_folds(self, start: Model, tuning: Tuning, criterion: Criterion, *, auxiliary: bool = False) -> Searched:
+        """Return a search on all rows with one length scale, and where it ends without the rows of each fold.
+
+        With the curvature known, a step of Newton's method takes it there (as in the infinitesimal jackknife).
+        Auxiliary models, whose evaluations are dear, leave out half of the folds at once. Rows that are many hardly
+        move the few hyperparameters, and one search serves all folds.
+        """
+        after, K = WarmStart.after(criterion, tuning), len(self.folds)
+        fits = [after] * K
+        if not self.searcher.are_many:
+            groups = [range(K // 2), range(K // 2, K)] if auxiliary else [range(k, k + 1) for k in range(K)]
+            parts = [self.folds.without(group) for group in groups]
+            calls = [delayed(_search)(part, criterion, self.searcher.quiet, after) for part in parts]
+            found = outcomes(self._parallel, calls)
+            fits = [fit for fit, group in zip(found, groups, strict=True) for _ in group]
+        return Searched(start, 0.0, fits, criterion, tuning, auxiliary)
 
     def _spreads(self, shared: Searched) -> None:
         """Judge one length scale, then the spreads: all that gain, or the last one where it is given."""
@@ -128,10 +151,10 @@ class Jury:
 
     def _with_spread(self, spread: float, below: Judged, many: bool) -> Judged | None:
         """Return the candidate with a spread; None if it gains nothing."""
-        gated, first = self.declared.gated, below.labels
+        gated, first, n_inputs = self.declared.gated, below.labels, self.folds.problem.X.shape[1]
         settings = self.searcher.quiet.with_spread(spread)
-        # Where the spread is given the folds' searches are as long as those of all rows, or they would tell too little.
-        budget = None if gated else settings.limits.max_evaluations
+        # Where the spread is given, searches of folds are as long as that of all rows, or they would tell too little.
+        budget = settings.limits.max_evaluations if self.thorough and not gated else None
         fits: list[WarmStart] = []
         logs: Array | None = None
         for upto in (SCHEDULE.first_folds, len(self.folds)):
@@ -139,7 +162,7 @@ class Jury:
             if many and fits:  # they take what was found
                 starts, under = [WarmStart.mean(fits)] * len(self.folds), None
             else:
-                starts, under = list(below.searched.fits), settings
+                starts, under = below.searched.starts(n_inputs), settings
             jobs = [(k, starts[k], under, budget, first, below.scale) for k in others]
             results = self._jobs(jobs)
             fits += [fit for fit, _ in results]
@@ -212,6 +235,11 @@ def _judge_screens(
                 trained = declared.labels[0].train(selected(inside, selection), tuning.hyperparameters)
                 found[screen] = trained.predictor.log_proba(selection(outside))
         return found
+
+
+def _search(inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart) -> WarmStart:
+    with one_thread():
+        return fold_search(inside, criterion, settings, start, SCHEDULE.shared_fold_evaluations)
 
 
 def _judge(

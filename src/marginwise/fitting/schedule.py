@@ -19,9 +19,11 @@ class Schedule:
         Folds, and how many of them a candidate has to gain on before the others are tried.
     fold_rows : int
         Most rows that a fold trains on.
+    shared_fold_evaluations : int
+        Evaluations of a search on a fold with one length scale, which begins at the optimum of all rows.
     fold_evaluations, many_fold_evaluations : int
-        Evaluations of a search on a fold; with few rows, and with many. More would not help: a short search stays near
-        to one length scale where nothing pulls it away.
+        Evaluations of a search on a fold with several; with few rows, and with many. More would not help: a short
+        search stays near to one length scale where nothing pulls it away.
     least_weight : float
         Members with a weight below this are dropped: they would cost a search and change next to nothing.
     pseudo_counts : float
@@ -76,6 +78,7 @@ class Schedule:
     n_folds: int = 4
     first_folds: int = 2
     fold_rows: int = 700
+    shared_fold_evaluations: int = 2
     fold_evaluations: int = 7
     many_fold_evaluations: int = 8
     least_weight: float = 0.125

@@ -42,6 +42,10 @@ class WarmStart:
         known = criterion.smooth and all(point.gradient is not None and np.isfinite(point.score) for point in path)
         return cls(tuning.hyperparameters, pairs_of(path) if known else ())
 
+    def freed(self, n_inputs: int) -> WarmStart:
+        """Return the same with a length scale for each input; what was learnt with one tells nothing of them."""
+        return WarmStart(self.model.as_ard(n_inputs)) if self.model.is_isotropic else self
+
     @classmethod
     def mean(cls, several: Sequence[WarmStart]) -> WarmStart:
         """Return the mean in the logarithms of where several searches ended, with the curvature of the first."""
@@ -142,11 +146,9 @@ def fold_search(
     if evaluations is None:
         many = SCHEDULE.are_many(inside.n)
         evaluations = SCHEDULE.many_fold_evaluations if many else SCHEDULE.fold_evaluations
-    known = () if start.model.is_isotropic else start.curvature
     settings = settings.going_on(evaluations)
-    settings = replace(settings, search=with_curvature(settings.search, known))
-    free = start.model.as_ard(inside.X.shape[1])
-    return WarmStart.after(criterion, tune_problem(inside, criterion, free, settings))
+    settings = replace(settings, search=with_curvature(settings.search, start.curvature))
+    return WarmStart.after(criterion, tune_problem(inside, criterion, start.model, settings))
 
 
 def selections_of(problem: Problem, declared: CandidateList) -> dict[str, Selection]:

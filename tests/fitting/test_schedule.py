@@ -31,8 +31,10 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
         f"{', '.join(map(str, SIZES))} and {BOOSTED} screened columns",
         f"members below 1/{1 / s.least_weight:g} are dropped",
         f"at most {s.last_evaluations} more evaluations on all rows ({s.many_last_evaluations} with more",
-        f"blocks of up to {s.most_block_rows:,} neighbouring rows",
-        f"with {s.least_local_inducing} to {s.most_local_inducing:,} inducing inputs",
+        f"{s.exact_rows:,} random rows to tune on, {s.wide_rows:,} for the last searches",
+        f"{s.wide_evaluations} evaluations on {s.wide_rows:,} rows in blocks of {s.wide_local}",
+        f"blocks of {s.usual_local} to {s.most_local:,} neighbouring rows",
+        f"with more than {s.exact_rows:,} rows everything is tried on normal scores",
     ]
     assert [words for words in quoted if words not in FIT] == []
     assert s.screened_share == 0.5  # "where inputs outnumber half the rows"

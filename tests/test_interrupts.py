@@ -166,6 +166,7 @@ def test_other_threads_leave_it_to_the_main_one() -> None:
         safe_point()
 
 
+@pytest.mark.filterwarnings("ignore:the columns as they are")
 def test_other_threads_fit_as_ever() -> None:
     models = []
     thread = threading.Thread(target=lambda: models.append(TunedSVC(ard=0, random_state=0).fit(PROBLEM.X, PROBLEM.y)))

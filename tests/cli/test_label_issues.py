@@ -57,5 +57,5 @@ def test_a_fit_that_left_no_row_out_says_what_to_do(run, tmp_path: Path) -> None
     table = write_csv(tmp_path / "t.csv", rows)
     code, _, errors = run("fit", table, "--ard", 1, "--no-files", "--quiet")
     assert code == 2
-    assert "no held-out probabilities" in errors
-    assert 'ard="auto"' in errors
+    assert "--ard is 1.0; expected auto or 0" in errors
+    assert "rows left out" in errors

@@ -159,7 +159,8 @@ class ReferenceHMC(Sampler[ReferenceState]):
                 self.reference.times_covariance(g, out=image)
         leapfrog.kick_energy(q, g, image, energy, 0.5 * e)
         residual_energy = self.residual_energy(x)
-        energy += residual_energy
+        with np.errstate(invalid="ignore"):
+            energy += residual_energy
         probability, accepted = metropolis(rng, energy)
         for new, old in ((x, state.place), (g, state.force), (image, state.image)):
             leapfrog.restore(accepted, new, old)

@@ -152,7 +152,10 @@ def _choose(problem: Problem, whole: Problem, wide: Problem | None, config: FitC
     with one_thread(problem.n <= SCHEDULE.exact_rows or not config.policy.exact):
         # k-means does not depend on a length scale that all inputs share.
         small = config.policy.for_tuning(problem, config.declared.start)
-        searcher = Searcher(small, config.declared.criterion, config.settings, wide=wide)
+        declared = config.declared
+        free = wide is not None and declared.gated and declared.spreads  # so many rows can tell length scales apart
+        least = SCHEDULE.spreads[0] if free else 0.0
+        searcher = Searcher(small, declared.criterion, config.settings, wide=wide, least_spread=least)
         first = searcher.first(config.declared.start, config.settings)
         folds = Folds.assign(replace(whole, inducing=small.inducing), config.settings.seed)
         chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
@@ -172,7 +175,7 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     juries = _juries(searcher, first, folds, config)
     judged = [one for jury in juries for one in jury.judged]
     # Each view of the inputs keeps a weight: all rows will weigh them again, and they err in different places.
-    weights = (np.concatenate([jury.weights() for jury in juries]) / len(juries)).tolist()
+    weights = (np.concatenate([_weights_of(jury) for jury in juries]) / len(juries)).tolist()
     by_search: dict[Searched, float] = {}
     for one, weight in zip(judged, weights, strict=True):
         by_search[one.searched] = by_search.get(one.searched, 0.0) + weight
@@ -195,7 +198,8 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
             moved = config.all_optima or own.wide is not None  # far from where folds have found the scale
             scale = _scale(own, one.labels, optimum.tuning) if moved else one.scale
             view = selections.get(one.searched.screen, own.view)
-            choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, view))
+            candidate = replace(one.candidate, spread=max(one.candidate.spread, own.least_spread))
+            choices.append(Choice(candidate, optimum.tuning, scale or one.scale, weight * optimum.share, view))
     if config.svm:
         mixed = _svm_on_folds(folds, judged[int(np.argmax(weights))], config)
     else:
@@ -205,6 +209,19 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
     told = mixed if config.svm or config.vote is not None else mixed + np.log(config.importance)
     wrong = (told.argmax(axis=1) != folds.labels)[:, None]
     return Chosen(choices, folds.by_row(np.exp(mixed)), folds.by_row(wrong)[:, 0])
+
+
+def _weights_of(jury: Jury) -> Array:
+    """Return the weights of what was judged; of the best search alone, where it goes on with far more rows."""
+    weights = jury.weights()
+    if jury.searcher.wide is None:
+        return weights
+    totals: dict[Searched, float] = {}
+    for one, weight in zip(jury.judged, weights.tolist(), strict=True):
+        totals[one.searched] = totals.get(one.searched, 0.0) + weight
+    best = max(totals, key=totals.__getitem__)
+    kept = np.where([one.searched is best for one in jury.judged], weights, 0.0)
+    return np.asarray(kept / kept.sum())
 
 
 def _juries(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> list[Jury]:
@@ -268,7 +285,7 @@ def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted:
     begun = searched.begun
     if begun is None:
         return best_only(searcher.last(searched.spread, searched.fits))
-    if not searcher.are_many or weight < 0.5:
+    if not searcher.are_many or (weight < 0.5 and searcher.wide is None):
         return best_only(begun)
     return best_only(with_restarts(begun, searcher.last(searched.spread, searched.fits)))
 
@@ -287,7 +304,7 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     problem, policy = data.all, config.policy
     members, trained = [], []
     if data.sample is not None:
-        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem.n, problem.n_classes))
+        chosen = chosen._replace(choices=_with_many_rows(chosen.choices, problem))
     for choice in chosen.choices:
         labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
         rows, seen = problem, data.seen
@@ -340,23 +357,27 @@ def _trained(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained], left_out)
 
 
-def _with_many_rows(choices: list[Choice], n: int, n_classes: int) -> list[Choice]:
-    """Return the members that are worth training on so many rows, one for each search.
+def _with_many_rows(choices: list[Choice], problem: Problem) -> list[Choice]:
+    """Return the members with the label model of each search that suits many rows.
 
-    Of two classes softmax, if it has a weight on the sample: the more rows, the more a likelihood of labels gains on
-    least squares. Of more classes, whose latent functions take their time, the label model with the larger weight. With
-    very many rows the mode of softmax is a long way, and least squares are trained instead.
+    Softmax, if a sample of the rows gives it a weight and classes are two: the more rows, the more a likelihood of
+    labels gains on least squares. Of more classes, whose latent functions take their time, the one with the larger
+    weight. With very many rows the mode of softmax is a long way, and least squares are trained instead.
     """
-
-    def rank(choice: Choice) -> tuple[bool, float]:
-        softmax = isinstance(choice.candidate.labels, SoftmaxLabels)
-        return (softmax if n > SCHEDULE.softmax_rows else not softmax and n_classes == 2, -choice.weight)
-
-    of_search: dict[Tuning, Choice] = {}
-    for choice in sorted(choices, key=rank):
-        first = of_search.setdefault(choice.tuning, choice._replace(weight=0.0))
-        of_search[choice.tuning] = first._replace(weight=first.weight + choice.weight)
-    return list(of_search.values())
+    of_search: dict[Tuning, list[Choice]] = {}
+    for choice in choices:
+        of_search.setdefault(choice.tuning, []).append(choice)
+    kept = []
+    for own in of_search.values():
+        softmax = [one for one in own if isinstance(one.candidate.labels, SoftmaxLabels)]
+        others = [one for one in own if one not in softmax]
+        if problem.n > SCHEDULE.softmax_rows and others:
+            suitable = others
+        else:
+            suitable = softmax if softmax and problem.n_classes == 2 else own
+        best = max(suitable, key=lambda one: one.weight)
+        kept.append(best._replace(weight=sum(one.weight for one in own)))
+    return kept
 
 
 def _stacked_again(

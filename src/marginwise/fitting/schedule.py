@@ -102,7 +102,7 @@ class Schedule:
     least_local: int = 200
     usual_local: int = 400
     most_local: int = 1000
-    local_pass_cost: int = 2**32
+    local_pass_cost: int = 2**33
     local_numbers: int = 10**8
     tuning_rank: int = 200
     most_inducing: int = 1448

@@ -58,7 +58,7 @@ class Searcher:
     """Searches of one criterion on one table, and on parts of it.
 
     ``view`` is how the inputs are seen there. ``wide`` are more rows than an exact matrix allows, where there are so
-    many: the last search sees these with local blocks.
+    many: the last search sees these with local blocks, and with a spread of at least ``least_spread``.
     """
 
     problem: Problem
@@ -66,6 +66,7 @@ class Searcher:
     settings: SearchSettings
     view: View | None = None
     wide: Problem | None = None
+    least_spread: float = 0.0
 
     def through(self, view: View) -> Searcher:
         """Return the searches on the same rows, seen in another way."""
@@ -119,6 +120,8 @@ class Searcher:
         near = self.are_many and (spread == 0 or len(folds) > 1)
         budget = SCHEDULE.many_last_evaluations if near else SCHEDULE.last_evaluations
         start, problem = WarmStart.mean(folds), self.problem
+        if self.least_spread > spread:
+            spread, start = self.least_spread, WarmStart(start.model.as_ard(problem.X.shape[1]))
         if self.wide is not None:
             budget = SCHEDULE.wide_evaluations
             problem = in_blocks(self.wide, problem.X, start.model.kernel, SCHEDULE.wide_local, self.settings.seed)

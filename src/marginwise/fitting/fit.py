@@ -19,7 +19,7 @@ from marginwise.fitting.candidates import Candidate, CandidateList
 from marginwise.fitting.ensemble import Ensemble, Member, svm_model, train_pairs_of
 from marginwise.fitting.folds import Folds, sample_of
 from marginwise.fitting.judging import Judged, Jury, Searched
-from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, Trained
+from marginwise.fitting.labels import Scale, SoftmaxLabels, Trained
 from marginwise.fitting.optima import Optimum, best_only, distinct_optima
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.schedule import SCHEDULE
@@ -196,7 +196,7 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
         own = searchers[one.searched]
         for optimum in optima[one.searched] if weight > 0.0 else ():
             moved = config.all_optima or own.wide is not None  # far from where folds have found the scale
-            scale = _scale(own, one.labels, optimum.tuning) if moved else one.scale
+            scale = own.scaled(one.labels, optimum.tuning) if moved else one.scale
             view = selections.get(one.searched.screen, own.view)
             candidate = replace(one.candidate, spread=max(one.candidate.spread, own.least_spread))
             choices.append(Choice(candidate, optimum.tuning, scale or one.scale, weight * optimum.share, view))
@@ -259,7 +259,7 @@ def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
     optima = distinct_optima(tuning) if config.all_optima else best_only(tuning)
     choices = []
     for optimum in optima:
-        scales = [(labels, _scale(searcher, labels, optimum.tuning)) for labels in declared.labels]
+        scales = [(labels, searcher.scaled(labels, optimum.tuning)) for labels in declared.labels]
         usable = [(labels, scale) for labels, scale in scales if scale is not None]
         for labels, scale in usable:
             candidate = Candidate(declared.start, spread, labels)
@@ -269,10 +269,6 @@ def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
 
 def _screened(searcher: Searcher, config: FitConfig, selection: Selection) -> Tuning:
     return screened_search(searcher.problem, searcher.criterion, searcher.quiet, config.declared, selection)
-
-
-def _scale(searcher: Searcher, labels: LabelModel, tuning: Tuning) -> Scale | None:
-    return labels.scale(searcher.coarse, tuning.hyperparameters)
 
 
 def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted: bool) -> list[Optimum]:

@@ -14,6 +14,7 @@ import numpy as np
 from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
+from marginwise.fitting.labels import LabelModel, Scale
 from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import Screening
@@ -87,6 +88,16 @@ class Searcher:
     def few(self) -> Problem:
         """The rows that auxiliary models are tuned on."""
         return sample_of(self.coarse, SCHEDULE.auxiliary_rows, np.random.default_rng([self.settings.seed, _FEW]))
+
+    def scaled(self, labels: LabelModel, tuning: Tuning) -> Scale | None:
+        """Return the scale of a label model where a search ended, from as many rows as that is worth."""
+        rows = self.coarse
+        if self.wide is not None:  # latent functions of few rows are too small for many
+            size = 2 * SCHEDULE.wide_rows // self.wide.n_classes
+            some = sample_of(self.wide, size, np.random.default_rng(self.settings.seed))
+            kernel = tuning.hyperparameters.kernel
+            rows = in_blocks(some, self.problem.X, kernel, SCHEDULE.wide_local, self.settings.seed)
+        return labels.scale(rows, tuning.hyperparameters)
 
     @property
     def quiet(self) -> SearchSettings:

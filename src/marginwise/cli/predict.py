@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _extras(arguments: argparse.Namespace, model: Any, X: Any, schema: Any, probabilities: Any) -> dict[str, Any]:
-    """Return what was asked for beside the predictions: probabilities, and the strongest reasons as columns."""
+    """Return what was asked for in addition to the predictions: probabilities, and the strongest reasons as columns."""
     extras: dict[str, Any] = {"probabilities": probabilities.tolist()} if arguments.proba else {}
     most = arguments.reasons
     if most < 0:

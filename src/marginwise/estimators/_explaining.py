@@ -1,4 +1,4 @@
-"""What a fitted model says of the rows that it predicts, beside their probabilities."""
+"""What a fitted model says of the rows that it predicts, next to their probabilities."""
 
 from __future__ import annotations
 

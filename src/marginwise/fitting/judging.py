@@ -184,8 +184,8 @@ class Jury:
     def _try(self, searched: Searched, labels: LabelModel, scale: Scale) -> None:
         """Judge a candidate on the first folds, and on all if stacking would give it a weight there."""
         logs = self._predict(searched, labels, scale, range(min(SCHEDULE.first_folds, len(self.folds))))
-        beside = [one.log_proba[: len(logs)] for one in self.judged]
-        weights = stacking_weights(self._table([*beside, logs]), self.folds.weights[: len(logs)])
+        others = [one.log_proba[: len(logs)] for one in self.judged]
+        weights = stacking_weights(self._table([*others, logs]), self.folds.weights[: len(logs)])
         if weights[-1] < 0.5 * SCHEDULE.least_weight:
             return
         rest = range(SCHEDULE.first_folds, len(self.folds))
@@ -254,7 +254,7 @@ def _judge(
 ) -> tuple[WarmStart, Array]:
     """Search on the rows that stay in, unless there are no settings, and predict the others.
 
-    On one thread, so that the digits do not depend on the number of processes beside it.
+    On one thread, so that the digits do not depend on the number of other processes.
     """
     with one_thread():
         if settings is not None:

@@ -91,7 +91,7 @@ def in_blocks(problem: Problem, seen: Array, kernel: Kernel, m: int, seed: int) 
 
 
 def local_size(n: int) -> int:
-    """Return the number of inducing inputs beside local blocks of as many rows; 0 if memory allows too few."""
+    """Return the number of inducing inputs with local blocks of as many rows; 0 if memory allows too few."""
     affordable = int(np.sqrt(SCHEDULE.local_pass_cost / n))
     wanted = max(SCHEDULE.usual_local, min(SCHEDULE.most_local, affordable))
     room = SCHEDULE.local_numbers // (2 * n)

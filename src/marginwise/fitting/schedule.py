@@ -54,7 +54,7 @@ class Schedule:
         Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
         trained on all.
     least_local, usual_local, most_local : int
-        Inducing inputs m beside local blocks, which have as many rows: the fewest that are worth it, the fewest that
+        Inducing inputs m with local blocks, which have as many rows: the fewest that are worth it, the fewest that
         are taken where memory allows, and the most.
     local_pass_cost : int
         Multiplications nm² of one pass over the rows with local blocks, where m is between the last two.

@@ -299,7 +299,7 @@ def _level_legend(ax: Axes, name: str, cells: Any) -> None:
 
 
 def _stacked(values: Array, largest: float) -> Array:
-    """Return heights by which dots of nearly equal values stand beside each other, around 0."""
+    """Return heights by which dots of nearly equal values stand next to each other, around 0."""
     bins = np.floor((values / largest + 1.0) * 0.5 * _BINS).astype(int)
     order = np.argsort(bins, kind="stable")
     _, starts, counts = np.unique(bins[order], return_index=True, return_counts=True)

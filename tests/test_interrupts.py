@@ -166,7 +166,6 @@ def test_other_threads_leave_it_to_the_main_one() -> None:
         safe_point()
 
 
-@pytest.mark.filterwarnings("ignore:the columns as they are")
 def test_other_threads_fit_as_ever() -> None:
     models = []
     thread = threading.Thread(target=lambda: models.append(TunedSVC(ard=0, random_state=0).fit(PROBLEM.X, PROBLEM.y)))
@@ -229,7 +228,7 @@ def test_a_search_keeps_the_best_so_far_or_raises() -> None:
 
 
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was() -> None:
-    model = TunedSVC(ard=0).fit(PROBLEM.X, PROBLEM.y)
+    model = TunedSVC(ard=0, random_state=0).fit(PROBLEM.X, PROBLEM.y)
     before = vars(model).copy()
     with pytest.raises(ValueError, match="infinity"):
         model.fit(np.full((4, 2), np.inf), [0, 1, 0, 1])

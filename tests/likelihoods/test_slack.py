@@ -199,13 +199,13 @@ def test_rounded_slopes_by_brute_force(slack: Slack) -> None:
 
 
 @every_slack
-@pytest.mark.parametrize("power", [1.0, 2.0])
-def test_root_curvature_by_differences(slack: Slack, power: float) -> None:
+@pytest.mark.parametrize("exponent", [1.0, 2.0])
+def test_root_curvature_by_differences(slack: Slack, exponent: float) -> None:
     alpha, penalties, step = np.array([0.3, 0.5, 1.2]), np.array([1.3, 1.7, 2.0]), 1e-6
-    found = slack.root_curvature(alpha, penalties, 0.1, power)
+    found = slack.root_curvature(alpha, penalties, 0.1, exponent)
 
     def root(alpha: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-        return slack.root_curvature(alpha, penalties, 0.1, power).root
+        return slack.root_curvature(alpha, penalties, 0.1, exponent).root
 
     by_alpha = (root(alpha + step, penalties) - root(alpha - step, penalties)) / (2 * step)
     by_log_C = (root(alpha, penalties * np.exp(step)) - root(alpha, penalties * np.exp(-step))) / (2 * step)

@@ -118,7 +118,7 @@ class RandomWalk(Search[WalkState]):
     def step(self, state: WalkState, point: Point) -> tuple[WalkState, Step]:
         accepted = point.status.ok and point.score > state.score
         tally = state.tally.copy()
-        tally[:, self._moved(state)] += [[1.0], [accepted]]
+        tally[:, self._moved(state)] += [[1.0], [float(accepted)]]
         measured = tally[0] >= self.window
         change = np.select([2 * tally[1] > tally[0], 2 * tally[1] < tally[0]], [self.factor, 1.0 / self.factor], 1.0)
         sizes = np.minimum(np.where(measured, state.sizes * change, state.sizes), self.largest_step)

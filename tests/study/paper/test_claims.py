@@ -24,8 +24,8 @@ from marginwise.study.paper.claims import (
     number,
 )
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.optima import CRITERIA, MAXIMISED, MajorityVote, Paired, Scan
-from marginwise.study.paper.settings import HMC, NEAREST_ASCENT, NEAREST_WALK, SMOOTHED, nearest
+from marginwise.study.paper.optima import CRITERIA, MajorityVote, Paired, Scan
+from marginwise.study.paper.settings import HMC, MAXIMISED, NEAREST_ASCENT, NEAREST_WALK, SMOOTHED, nearest
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, printed

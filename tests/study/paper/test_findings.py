@@ -112,6 +112,7 @@ def test_votes(tmp_path):
     assert (found.voters, found.together) == (3, pytest.approx(alone[0]))  # two of three
     assert found.single == pytest.approx((2 * alone[0] + alone[1]) / 3)
     assert found.gain > 0
+    assert found.chosen == pytest.approx(alone[0])  # the good one errs least on either half
     (tie,) = vote(Trials([rows[0], rows[2]]), lambda row: data)
     assert tie.together == pytest.approx(tie.single)  # where they differ, half an error each
     assert vote(Trials(rows[:1]), lambda row: data) == vote(Trials(rows), lambda row: None) == []

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from marginwise.display.table import PageTable
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper import report, tables
 from marginwise.study.paper.compare import (
@@ -136,7 +137,7 @@ def test_the_papers_place_among_draws():
 
 
 def test_every_table_shows_its_records(findings):
-    found = {part.name: part for part in report._variations(findings) if part is not None}
+    found = {part.name: part for part in report._variations(findings) if isinstance(part, PageTable)}
     assert {
         "settings-walks",
         "sensitivity-walks",

@@ -11,8 +11,8 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import n_test
 from marginwise.study.paper.findings import Findings, NoTrialsError
 from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, SIMPLE, PaperColumn
-from marginwise.study.paper.optima import MAXIMISED, Scan
-from marginwise.study.paper.settings import HMC, SMOOTHED
+from marginwise.study.paper.optima import Scan
+from marginwise.study.paper.settings import HMC, MAXIMISED, SMOOTHED
 from marginwise.study.report.summary import counted_error
 
 Values = dict[str, float]

@@ -22,6 +22,7 @@ from marginwise.priors import Prior
 from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.study.judge import Judge, flat, thinned, to_columns
 from marginwise.study.paper.previous import CrossValidated, GaussianProcess, VariationalSVM
+from marginwise.study.paper.probes import GRADIENTS
 from marginwise.study.paper.settings import (
     ASCENT,
     ASCENT_SETTINGS,
@@ -169,6 +170,7 @@ _ALL: Mapping[str, Method] = {
     EP_ASCENT: Ascent(SLOW, sampler="ep"),
     NORMALISED: Ascent(SLOW, sampler="ep", likelihood="normalised-linear"),
     HMC: Ascent(SLOW, sampler="paper", start="same"),
+    **GRADIENTS,
     "svm-cv": CrossValidated(),
     "gp-laplace": GaussianProcess("laplace"),
     "gp-variational": GaussianProcess("variational"),

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from marginwise.study.data import BenchmarkSource, Source, benchmarks
 from marginwise.study.paper.methods import METHODS, VARIED, methods
 from marginwise.study.paper.numbers import PREVIOUS_COLUMNS
+from marginwise.study.paper.probes import GRADIENTS, NOISY, SIZED
 from marginwise.study.paper.settings import (
     ASCENT,
     DELVE,
     DRAWN,
     EP_ASCENT,
     EQUAL_SCALES,
+    MAXIMISED,
     NORMALISED,
     PAPER_TRIALS,
     REPEATED,
@@ -20,6 +22,7 @@ from marginwise.study.paper.settings import (
     WALK_NAMES,
     colour_draws,
     draws,
+    in_setting,
     nearest,
 )
 from marginwise.study.plan import Effort, Plan
@@ -35,7 +38,8 @@ OWN_METHODS = tuple(name for name in METHODS if not any(slow in name for slow in
 #: Trials of a variant, enough to see what changes a mean by more than it varies; of one that a sentence rests on; of an
 #: ascent from one start; and on each draw of Crabs that is even in colour alone.
 _VARIED_TRIALS, _REPEATS = 2, 3
-_MANY = {**dict.fromkeys(SCANNED_SMOOTHING, 25), EP_ASCENT: 10, NORMALISED: 10, REPEATED: _REPEATS}
+_MANY = {**dict.fromkeys(SCANNED_SMOOTHING, 25), REPEATED: _REPEATS}
+_MANY |= dict.fromkeys((EP_ASCENT, NORMALISED, in_setting(ASCENT, "slow-linear")), 10)
 _COLOUR_WALKS, _COLOUR_ASCENTS = 5, 2
 
 
@@ -131,10 +135,13 @@ def sensitivity_plan(data_dir: str | None = None) -> Plan:
     """
     searches = [*map(nearest, WALK_NAMES), nearest(ASCENT)]
     on_draws = [*searches, *(column.method for column in PREVIOUS_COLUMNS)]
-    every = {**VARIED, **{name: METHODS[name] for name in on_draws}}
+    every = {**VARIED, **{name: METHODS[name] for name in (*on_draws, MAXIMISED)}}
     counts = {(dataset, name): _MANY.get(name, _VARIED_TRIALS) for dataset in benchmarks() for name in every}
     counts |= {(dataset, EQUAL_SCALES): int(dataset == "twonorm") for dataset in benchmarks()}
-    sources: dict[str, Source] = {}
+    counts |= {(dataset, name): 0 for dataset in benchmarks() for name in GRADIENTS}
+    counts |= {(dataset, name): 1 for dataset in SIZED for name in GRADIENTS}
+    counts |= {(dataset, MAXIMISED): 1 for dataset in NOISY}
+    sources: dict[str, Source] = {**NOISY, **SIZED}
     for dataset in DRAWN:
         sources |= (own := draws(dataset))
         counts |= {(name, method): 1 for name in own for method in on_draws}

@@ -26,10 +26,9 @@ TITLE = "Model selection for support vector machines, run again"
 #: Random pairs of ends of each method and data set between which the criterion is evaluated for the documentation.
 PAIRS = 20
 
-_LEAD = """Every number is computed from one run of the study and of its variations, whose trials are kept next to this
-page: [reproduction.csv](reproduction.csv), and what was computed from their ends
-([lines between local optima](reproduction-scans.csv), [votes](reproduction-votes.csv),
-[pairs](reproduction-pairs.csv)). [The study](study.md) says how to run it again.
+_LEAD = """Every number is computed from [trials](reproduction.csv) and from what their ends tell ([lines between
+them](reproduction-scans.csv), [votes](reproduction-votes.csv), [pairs](reproduction-pairs.csv)); [the
+study](study.md) says how to run it again.
 """
 
 
@@ -184,6 +183,9 @@ def _variations(findings: Findings) -> list[PagePart | str | None]:
         tables.papers_sampler(findings),
         tables.normalised(findings),
         tables.pairs(findings),
+        tables.known_noise(findings),
+        tables.sampling_cost(findings),
+        told("open"),
     ]
 
 

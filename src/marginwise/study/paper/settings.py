@@ -15,6 +15,7 @@ from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.search.random_walk import RandomWalk
 from marginwise.study.data import BenchmarkSource, Source
 from marginwise.study.paper.numbers import SIMPLE
+from marginwise.study.paper.probes import GRADIENTS, NOISY, SIZED
 from marginwise.study.searches import WALK
 
 #: The paper's searches in the thorough form, by the names of the study's methods.
@@ -25,6 +26,9 @@ ASCENT = "evidence-ascent"
 #: paper's figures show; and two on the evidence of expectation propagation, as it is and of the normalised model.
 HMC, REPEATED, EQUAL_SCALES = "hmc-ascent", "evidence-ascent-same-start", "evidence-ascent-equal-scales"
 EP_ASCENT, NORMALISED = "ep-ascent", "ep-ascent-normalised"
+
+#: The method that maximises the evidence of expectation propagation.
+MAXIMISED = "ep-evidence-newton"
 
 #: The thorough setting, of which each other differs in the detail named.
 THOROUGH = "thorough"
@@ -192,5 +196,12 @@ VARIED_METHODS = {
     *SMOOTHED,
     *SCANNED_SMOOTHING,
     *(REPEATED, EQUAL_SCALES, EP_ASCENT, NORMALISED),
+    *GRADIENTS,
 } - PAPER_TRIALS.keys()
-VARIED_DATASETS = {*(name for dataset in DRAWN for name in draws(dataset)), *colour_draws(), *DELVE.values()}
+VARIED_DATASETS = {
+    *NOISY,
+    *SIZED,
+    *(name for dataset in DRAWN for name in draws(dataset)),
+    *colour_draws(),
+    *DELVE.values(),
+}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
 from marginwise._wording import numbered
 from marginwise.display.document import Facts, Notes, PagePart, Section
+from marginwise.display.page import as_cell
+from marginwise.display.table import minus
 from marginwise.study.paper import figures, tables
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, Claim, Judgement, judged
@@ -26,7 +29,6 @@ from marginwise.study.paper.numbers import COLUMNS, DATASETS, EVIDENCE, SIMPLE
 from marginwise.study.paper.settings import (
     DELVE,
     EP_ASCENT,
-    HMC,
     NEAREST_WALK,
     NORMALISED,
     PAPER_TRIALS,
@@ -35,7 +37,6 @@ from marginwise.study.paper.settings import (
     nearest,
 )
 from marginwise.study.report.summary import Trials
-from marginwise.study.report.tables import spread
 
 
 def told(name: str, /, **fill: object) -> str:
@@ -56,7 +57,7 @@ def first_part(findings: Findings) -> list[Section]:
     holds.parts.extend([*_settings(findings), *_claims(findings), *shown, *_others(findings.trials)])
     sections = {
         "What does not, and why": (_failing, _nearest, _cells, _crabs, _delve, _smoothing, _lengths, _printed),
-        "What was found since": (_normalised, _sampler, _votes, _tuned),
+        "What was found since": (_normalised, _noise, _votes, _tuned),
     }
     return [
         holds,
@@ -98,9 +99,9 @@ def _facts(findings: Findings) -> Iterator[tuple[str, str]]:
         one, two, total = agreement(compare_means(view.trials))
         found = verdicts(view)
         if total:
-            yield f"{one} of {total}", f"means of table 3 within ± 1 of the paper's sd, {name}; {two} within 2 se"
+            yield f"{one} of {total}", f"means within ± 1 of the paper's sd, {name}; {two} within 2 se"
         if tested := len(CLAIMS) - found[UNTESTED]:
-            words = f"claims hold or were answered since, {name}; {found[IN_PART]} in part, {found[FAILS]} not"
+            words = f"claims hold, {name}; {found[IN_PART]} in part, {found[FAILS]} not"
             yield f"{found[HOLDS] + found[ANSWERED]} of {tested}", words
 
 
@@ -125,23 +126,24 @@ def _claims(findings: Findings) -> Iterator[str]:
     if all(view[claim].verdict == UNTESTED for view in views for claim in CLAIMS):
         yield f"None of the paper's {len(CLAIMS)} claims can be judged yet: each needs trials on several data sets."
         return
-    good = (HOLDS, ANSWERED)
-    if always := [claim for claim in CLAIMS if all(view[claim].verdict in good for view in views)]:
-        yield f"Claims that hold{' in both settings' * (len(views) > 1)}: {_listed(always)}."
-    part = [claim for claim in CLAIMS if claim not in always and any(view[claim].verdict != FAILS for view in views)]
-    if part := [claim for claim in part if any(view[claim].verdict != UNTESTED for view in views)]:
-        yield f"In part, or in one setting alone: {_listed(part)}."
-    if open_ := [claim for claim in CLAIMS if all(view[claim].verdict == UNTESTED for view in views)]:
-        yield f"Not tested yet: {_listed(open_)}."
+    both = " in both settings" * (len(views) > 1)
+    kinds: dict[str, list[Claim]] = {}
+    words = {HOLDS: f"Claims that hold{both}", ANSWERED: "Answered since", UNTESTED: "Not tested yet", FAILS: ""}
+    for claim in CLAIMS:
+        first, *others = {view[claim].verdict for view in views}
+        kind = words.get(first if not others else IN_PART, "In part, or in one setting alone")
+        kinds.setdefault(kind, []).append(claim)
+    for kind, claims in kinds.items():
+        if kind:
+            yield f"{kind}: {_listed(claims)}."
 
 
 def _failing(findings: Findings) -> Iterator[str]:
     views: list[dict[Claim, Judgement]] = [judged(view) for view in findings.settings().values()]
     never = [claim for claim in CLAIMS if all(view[claim].verdict == FAILS for view in views)]
     if never:
-        told = " ".join(f"No. {CLAIMS.index(c) + 1}, “{c.statement}” {views[0][c].numbers}" for c in never)
-        many = "One claim fails" if len(never) == 1 else f"{len(never)} claims fail"
-        yield f"{many}{' in both settings' * (len(views) > 1)}. {told}"
+        parts = " ".join(f"No. {CLAIMS.index(c) + 1}, {c.short}. {views[0][c].numbers}" for c in never)
+        yield f"Claims that fail{' in both settings' * (len(views) > 1)}: {parts}"
 
 
 def _listed(claims: list[Claim]) -> str:
@@ -173,7 +175,7 @@ def _cells(findings: Findings) -> Iterator[str]:
     if not findings.varied.rows:
         return
     moved = {cell.name: tables.movers(findings, cell) for cell in tables.missed(findings.nearest().trials)}
-    reached = [f"{name} {found[0]}" for name, found in moved.items() if found]
+    reached = [name for name, found in moved.items() if found]
     if reached:
         yield told("reached", n=len(moved), k=len(reached), cells="; ".join(reached))
     if never := [name for name, found in moved.items() if not found]:
@@ -198,9 +200,7 @@ def _delve(findings: Findings) -> Iterator[str]:
         if all(cell.ours.n for cell in there):
             one, _, total = agreement(there)
             own, _, _ = agreement(here)
-            parts.append(
-                f"{DATASETS[dataset]} has {one} of {total} cells within one standard deviation (own draw {own})"
-            )
+            parts.append(f"{DATASETS[dataset]} {one} of {total} (own draw {own})")
     if parts:
         yield told("delve", cells="; ".join(parts))
 
@@ -217,7 +217,7 @@ def _smoothing(findings: Findings) -> Iterator[str]:
         if d != "pima" and (means := [m for method in scans.values() if (m := trials.sample(d, method).mean)])
     ]
     (mean, sd), here = paper.ERRORS["pima"][1], trials.sample("pima", nearest(le2.method)).mean
-    scan = ", ".join(f"a = {a}: {spread(trials.sample('pima', method))}" for a, method in scans.items())
+    scan = ", ".join(f"{trials.sample('pima', method).mean:.1f} with {a}" for a, method in scans.items())
     yield told("smoothing", mean=mean, sd=sd, here=here or np.nan, scan=scan, others=", ".join(others))
 
 
@@ -232,8 +232,8 @@ def _lengths(findings: Findings) -> Iterator[str]:
         ]
         if len(cells) == len(DATASETS) * len(SIMPLE):
             over[key] = sum(mean > hour for mean, hour in cells)
-    if over:
-        yield told("lengths", cells=", ".join(f"{key} {count}" for key, count in over.items()))
+    if len(over) == 3:
+        yield told("lengths", cells=", ".join(str(count) for count in over.values()))
 
 
 def _printed(findings: Findings) -> Iterator[str]:
@@ -254,33 +254,43 @@ def _printed(findings: Findings) -> Iterator[str]:
 
 
 def _normalised(findings: Findings) -> Iterator[str]:
-    rises = {}
-    for method in (EP_ASCENT, NORMALISED):
-        rows = [row for dataset in DATASETS if dataset != "pima" for row in findings.varied.done(dataset, method)]
-        gains = [
-            100 * (row.test_error - row.early_error) for row in rows if row.test_error and row.early_error is not None
-        ]
-        if len(gains) > 1:
-            rises[method] = f"{np.mean(gains):.2f} ± {np.std(gains, ddof=1) / np.sqrt(len(gains)):.2f} %"
-    if len(rises) == 2:
-        yield told("normalised", plain=rises[EP_ASCENT], normalised=rises[NORMALISED])
+    gains: dict[str, list[float]] = {EP_ASCENT: [], NORMALISED: []}
+    for method, found in gains.items():
+        for row in (row for dataset in DATASETS if dataset != "pima" for row in findings.varied.done(dataset, method)):
+            if row.test_error is not None and row.early_error is not None:
+                found.append(100 * (row.test_error - row.early_error))
+    if min(map(len, gains.values())) < 2:
+        return
+    mean = {method: float(np.mean(found)) for method, found in gains.items()}
+    error = {method: float(np.std(found, ddof=1) / np.sqrt(len(found))) for method, found in gains.items()}
+    plain, other = (minus(f"{mean[method]:.2f} ± {error[method]:.2f} %") for method in gains)
+    last = {m: np.array([findings.varied.sample(d, m).mean or np.nan for d in DATASETS]) for m in gains}
+    lower = int(np.sum(last[EP_ASCENT] > last[NORMALISED]))
+    apart = mean[EP_ASCENT] - mean[NORMALISED] > 2 * np.hypot(error[EP_ASCENT], error[NORMALISED])
+    verdict = "goes with the missing normalisation" if apart else "is there with both models"
+    yield told("normalised", plain=plain, normalised=other, lower=lower, verdict=verdict)
 
 
-def _sampler(findings: Findings) -> Iterator[str]:
-    own, guided = (findings.trials.seconds_per_step("twonorm", method) for method in (HMC, EVIDENCE.method))
-    if own and guided:
-        yield told("sampler", own=own, then=int(paper.SECONDS["twonorm"][5]), guided=guided)
+def _noise(findings: Findings) -> Iterator[str]:
+    if (table := tables.known_noise(findings)) is not None:
+        k0 = [as_cell(row[1]) for row in table.rows]
+        falls = all((one.value or 0.0) >= (other.value or 0.0) for one, other in pairwise(k0))
+        shares = ", ".join(str(row[0]) for row in table.rows)
+        values = ", ".join(f"{cell.value:,.0f}" for cell in k0)
+        yield told("noise", cells=shares, k0=values, verdict="throughout" if falls else "but not throughout")
 
 
 def _votes(findings: Findings) -> Iterator[str]:
-    parts = []
+    parts, walked = [], {column.method for column in SIMPLE}
     for name, view in findings.settings().items():
-        gains = [vote.gain for vote in view.votes if vote.method in {column.method for column in SIMPLE}]
+        gains = [vote.gain for vote in view.votes if vote.method in walked]
         if gains:
             better = sum(gain > 0 for gain in gains)
-            parts.append(f"{name} in {better} of {len(gains)} cells, by {np.mean(gains):.1f} % on average")
+            parts.append(f"{name} in {better} of {len(gains)} cells, by {np.mean(gains):.1f} %")
+    chosen = [vote.single - vote.chosen for vote in findings.votes if vote.method in walked]
+    more = f" The one that errs least on a validation set gains {np.mean(chosen):.1f} %." if chosen else ""
     if parts:
-        yield told("votes", cells="; ".join(parts))
+        yield told("votes", cells="; ".join(parts), chosen=more)
 
 
 def _tuned(findings: Findings) -> Iterator[str]:
@@ -294,7 +304,6 @@ def _tuned(findings: Findings) -> Iterator[str]:
     if ascent is not None:
         first = sorted(means.items(), key=lambda pair: pair[1])[:3]
         yield told("tuned", first=", ".join(f"{method} {mean:.2f} %" for method, mean in first), ascent=ascent)
-    yield told("open")
 
 
 def _others(trials: Trials) -> Iterator[str]:

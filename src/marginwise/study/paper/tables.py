@@ -28,12 +28,14 @@ from marginwise.study.paper.compare import (
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, PREVIOUS_COLUMNS, SIMPLE, PaperColumn
 from marginwise.study.paper.optima import SCANNED
+from marginwise.study.paper.probes import CS, FLIPPED, GRADIENTS, NOISE_DRAWS, SIZED
 from marginwise.study.paper.settings import (
     ASCENT_SETTINGS,
     DELVE,
     DRAWN,
     EP_ASCENT,
     HMC,
+    MAXIMISED,
     NEAREST,
     NORMALISED,
     REPEATED,
@@ -236,6 +238,9 @@ def movers(findings: Findings, cell: Comparison) -> list[str]:
     found = {name: compared(trials, cell.dataset, cell.column, method) for name, method in tried.items()}
     if (file := DELVE.get(cell.dataset)) is not None:
         found["the file of the DELVE archive"] = compared(trials, cell.dataset, cell.column, own, file)
+    if cell.dataset == "crabs":
+        coloured = over_draws(trials, cell.dataset, cell.column, own, coloured=True)
+        found["the mean over draws even in colour alone"] = coloured
     if cell.dataset in DRAWN:
         found["the mean over draws"] = over_draws(trials, cell.dataset, cell.column, own)
     return [f"with {name} ({spread(other.ours)})" for name, other in found.items() if other.within(1)]
@@ -531,10 +536,46 @@ def votes(findings: Findings) -> PageTable:
     def entry(dataset: str, column: PaperColumn) -> Entry | None:
         if (vote := found.get((dataset, column.method))) is None:
             return None
-        tone, single = "good" if vote.gain > 0 else "bad", f"single {vote.single:.1f}"
+        tone, single = "good" if vote.gain > 0 else "bad", f"single {vote.single:.1f}, chosen {vote.chosen:.1f}"
         return Cell(f"{vote.together:.1f} ({vote.voters})", vote.together, tone, single), vars(vote)
 
     return grid("votes", {dataset: paper.label(dataset) for dataset, _ in found}, _labels(SIMPLE), entry)
+
+
+def known_noise(findings: Findings) -> PageTable | None:
+    """Show where the evidence is greatest on data with known noise; None without any."""
+    trials = findings.varied
+
+    def entry(flipped: float, what: str) -> Entry | None:
+        names = [f"noise-{flipped:g}-{draw}" for draw in range(NOISE_DRAWS)]
+        ends = [end for name in names for end in trials.hyperparameters(name, MAXIMISED)]
+        if not ends:
+            return None
+        values = np.array(ends)[:, 0 if what == "C" else 1]
+        if what == "test error (%)":
+            return _sample(Sample(tuple(v for name in names for v in trials.sample(name, MAXIMISED).values)))
+        middle = float(np.median(values))
+        return Cell(f"{middle:,.3g} ({len(ends)})", middle, detail=f"{values.min():,.3g} to {values.max():,.3g}"), {}
+
+    columns = {what: what for what in ("k0", "C", "test error (%)")}
+    table = grid("known-noise", {p: f"{p:.0%}" for p in FLIPPED}, columns, entry, "Labels flipped")
+    return table if table.rows else None
+
+
+def sampling_cost(findings: Findings) -> PageTable | None:
+    """Show what a gradient by the paper's sampler costs, by rows and C; None without any."""
+    trials = findings.varied
+
+    def entry(dataset: str, method: str) -> Entry | None:
+        if not (rows := trials.done(dataset, method)):
+            return None
+        seconds, noise, zeros = (rows[0].extra[name] for name in ("step_seconds", "noise", "zeros"))
+        shown = f"noise {noise:.0%}, all zero {zeros:.0%}"
+        return Cell(f"{seconds:.2g} s", seconds, detail=shown), dict(rows[0].extra)
+
+    columns = {name: f"C = {C:g}" for name, C in zip(GRADIENTS, CS, strict=True)}
+    table = grid("sampling-cost", {name: name.removeprefix("rows-") for name in SIZED}, columns, entry, "Rows")
+    return table if table.rows else None
 
 
 def _stem(setting: str) -> str:

@@ -93,9 +93,10 @@ class GaussianProcess:
             hyperparameters=flat(tuning.hyperparameters),
             criterion_value=tuning.value,
             test_error=scores["posterior_error"],
+            posterior_error=scores["posterior_error"],
+            log_loss=scores["log_loss"],
             extra={"step_seconds": seconds / len(tuning.trace)},
             trace=to_columns(thinned(tuning.trace.accepted), tuning.trace.names),
-            **scores,
         )
 
 

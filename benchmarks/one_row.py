@@ -15,6 +15,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def one_row(n: int, d: int, repeats: int) -> None:
     for name, T in (("array", X), ("data frame", frame)):
         models = {kind: fitted(make, T[:n], y[:n]) for kind, make in peers().items()}
         rows = [T[n + i : n + i + 1] for i in range(repeats + 2)]
-        first = {kind: seconds(lambda model=model: model.predict_proba(rows[0])) for kind, model in models.items()}
+        first = {kind: seconds(partial(model.predict_proba, rows[0])) for kind, model in models.items()}
         medians = {method: in_turns(models, method, rows) for method in METHODS}
         for kind in models:
             cells = [medians[method].get(kind) for method in METHODS]
@@ -93,7 +94,7 @@ def in_turns(models: dict[str, Any], method: str, rows: list[Any]) -> dict[str, 
     for row in rows:
         for kind, times in taken.items():
             call = getattr(models[kind], method)
-            times.append(seconds(lambda call=call, row=row: call(row)))
+            times.append(seconds(partial(call, row)))
     return {kind: float(np.median(times[2:])) for kind, times in taken.items()}
 
 
@@ -112,7 +113,7 @@ def local() -> None:
     start = time.process_time()
     model.predict_proba(X[3000:])
     print(f"20,000 rows: {time.process_time() - start:.1f} s CPU")
-    times = [seconds(lambda i=i: model.predict_proba(X[i : i + 1])) for i in range(3000, 3100)]
+    times = [seconds(partial(model.predict_proba, X[i : i + 1])) for i in range(3000, 3100)]
     print(f"one row: {1e3 * float(np.median(times)):.1f} ms")
 
 

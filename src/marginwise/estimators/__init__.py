@@ -1,6 +1,7 @@
 """scikit-learn estimators."""
 
+from marginwise.estimators.compacting import CompactionReport, compact
 from marginwise.estimators.margin_svc import MarginSVC
 from marginwise.estimators.tuned_svc import TunedSVC
 
-__all__ = ["MarginSVC", "TunedSVC"]
+__all__ = ["CompactionReport", "MarginSVC", "TunedSVC", "compact"]

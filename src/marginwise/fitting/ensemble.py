@@ -213,14 +213,29 @@ class Ensemble:
     @property
     def n_points(self) -> int:
         """The number of points that a prediction is a sum over: training rows, inducing inputs, those of a block."""
-        return max(map(self._n_points, self.members))
+        return max(map(self.points_of, self.members))
 
-    def _n_points(self, member: Member) -> int:
+    def points_of(self, member: Member) -> int:
+        """Return the number of points that a prediction of a member is a sum over."""
         if member.few_points is not None:
             return len(_expansion(member.few_points).points)
         if member.partition is None or member.inducing is None:
             return len(self.X)
         return len(member.inducing) + -(-len(self.X) // member.partition.n_blocks)
+
+    def without_rows(self) -> Ensemble:
+        """Return the same without training rows, where members do without them."""
+        X, codes, sample_weight, held_out = self.X[:0], self.codes[:0], self.sample_weight[:0], self.held_out[:0]
+        none = replace(self, X=X, codes=codes, sample_weight=sample_weight, held_out=held_out)
+        return replace(none, held_out_wrong=None, svm_weights=None)
+
+    @property
+    def rows(self) -> Array:
+        """The training rows; an error where they were not kept."""
+        if not len(self.X):
+            found = Finding("is compact and has no training rows, which this needs")
+            raise InvalidInputError("model", found, "the model it was made from, or compact(model, keep_rows=True)")
+        return self.X
 
     def log_proba(self, X: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, n_classes)."""
@@ -268,7 +283,7 @@ class Ensemble:
     def _same_as_before(self) -> tuple[bool, ...]:
         """Whether each member's predictor is a sum over the points, with the kernel, of the one before."""
         pairs = zip(self.predictors, self.predictors[1:], strict=False)
-        return False, *(_same_expansion(*pair) for pair in pairs)
+        return False, *(same_expansion(*pair) for pair in pairs)
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent functions under the mixture of the members.
@@ -289,7 +304,7 @@ class Ensemble:
     @computed_once
     def surroundings(self) -> Surroundings:
         """Where the training rows are, under the main member's kernel; of many, some at even steps of their order."""
-        step = -(-len(self.X) // _MOST_SURROUNDINGS)
+        step = -(-len(self.rows) // _MOST_SURROUNDINGS)
         kernel = self.main.hyperparameters.kernel
         with threads_for(min(len(self.X), _MOST_SURROUNDINGS)):
             return surroundings(kernel, self.main.inputs(self.X[::step]), self.sample_weight[::step])
@@ -335,7 +350,7 @@ class Ensemble:
         if self.machines is not None:
             return self.machines
         weights = self.sample_weight if self.svm_weights is None else self.svm_weights
-        rows = replace(self.problem, X=self.main.inputs(self.X), weights=weights)
+        rows = replace(self.problem, X=self.main.inputs(self.rows), weights=weights)
         return train_pairs_of(rows, self.svm_model, self.slack, self._svm_inducing())
 
     def _svm_inducing(self) -> Array | None:
@@ -457,7 +472,8 @@ def _expansion(one: Predictor) -> LatentPredictor:
     return one
 
 
-def _same_expansion(one: Predictor, other: Predictor) -> bool:
+def same_expansion(one: Predictor, other: Predictor) -> bool:
+    """Say whether two predictors are sums over the same points with the same kernel."""
     if not (isinstance(one, LatentPredictor) and isinstance(other, LatentPredictor)):
         return False
     return one.kernel == other.kernel and (one.points is other.points or np.array_equal(one.points, other.points))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -98,6 +98,10 @@ class Predictor(ABC):
     @abstractmethod
     def pieces_at(self, X: Array) -> Iterator[Piece]:
         """Yield new rows with what the latent means are there; those that share a function come together."""
+
+    @abstractmethod
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> LatentPredictor:
+        """Return the same labels for other sums over points: see :class:`LatentPredictor`."""
 
     def squared_slopes(self, weights: Array, step: int = 1) -> Array:
         """Return the mean over these rows, weighted, of the squared derivative of the latent mean in each input.
@@ -232,6 +236,9 @@ class LatentPredictor(Predictor):
         prior = self.kernel.diagonal(X)
         return k @ self.coefficients, at_least_rounding(prior - self._explained(k), prior)
 
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> LatentPredictor:
+        return replace(self, points=points, coefficients=coefficients, gain=gain)
+
     def pieces(self, step: int = 1) -> Iterator[Piece]:
         numbers = np.arange(0, len(self.points), step)
         done = 0
@@ -304,12 +311,18 @@ class GaussianPredictor(LatentPredictor, LabelPredictor):
 
     likelihood: WeightedLikelihood
 
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> GaussianPredictor:
+        return GaussianPredictor(points, coefficients, gain, self.kernel, self.likelihood.unweighted(1))
+
 
 @dataclass(frozen=True, eq=False)
 class LocalGaussianPredictor(LocalPredictor, LabelPredictor):
     """The same with blocks."""
 
     likelihood: WeightedLikelihood
+
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> GaussianPredictor:
+        return GaussianPredictor(points, coefficients, gain, self.kernel, self.likelihood.unweighted(1))
 
 
 def at_least_rounding(variance: Array, prior: Array) -> Array:

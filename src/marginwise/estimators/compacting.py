@@ -19,12 +19,15 @@ from marginwise._runtime.threads import threads_for
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators._explaining import encoded_rows, input_columns, require_posterior
 from marginwise.estimators.tuned_svc import TunedSVC
-from marginwise.fitting.compaction import SHARES, Compaction, smallest
+from marginwise.fitting.compaction import SHARES, Compacted, Compaction, n_numbers, smallest
 from marginwise.fitting.ensemble import Ensemble
 from marginwise.inference.prediction import LatentPredictor
 
 #: Errors of latent means that are tried, in units of the tolerance, from safe to bold.
 _LEVELS = tuple(2.0 ** (-0.5 * k) for k in range(14, -5, -1))
+
+#: Steps of these between the numbers of points for which the fewest columns are looked for.
+_SAFER = 2
 
 #: Part of the tolerance that the rows may use which numbers of points and columns are chosen by: others come.
 _RESERVE = 0.7
@@ -32,13 +35,13 @@ _RESERVE = 0.7
 #: Times that a model is checked by rows that had no part in it; each time, fewer points are tolerated no more.
 _CHECKS = 4
 
-#: Rows between neighbours, at most: at which the model is fitted again, by which its size is chosen, and checked.
+#: Made-up rows, at most: at which the model is fitted again, by which its size is chosen, and checked.
 _DESIGN, _CHOOSING, _CHECKED = 4000, 1500, 2000
 
 #: Rows among which a near neighbour is looked for.
 _NEAR = 20
 
-#: Different values from which on cells between two rows are numbers between theirs.
+#: Different values from which on a column is taken for numbers.
 _MANY_VALUES = 10
 
 #: How sure the bound on the share of rows is.
@@ -100,7 +103,7 @@ def compact(model: TunedSVC, X: Any = None, *, tolerance: float = 1e-3, keep_row
 
     The result is chosen on some rows and checked on others, and ``compaction_`` says what they showed. That is a
     statement on rows that are drawn as those which were checked. By default these are training rows that were held back
-    and rows between neighbours; rows of your own, without labels, say it of rows like yours. Nothing is promised of
+    and made-up rows around them; rows of your own, without labels, say it of rows like yours. Nothing is promised of
     rows far away from all of them.
 
     Parameters
@@ -136,7 +139,7 @@ def compact(model: TunedSVC, X: Any = None, *, tolerance: float = 1e-3, keep_row
     _check(model, tolerance)
     ensemble = model.ensemble_
     with hold_interrupts(), threads_for(ensemble.n_points):
-        rows = _Rows.between(model) if X is None else _Rows.of(model, X)
+        rows = _Rows.of_training(model) if X is None else _Rows.of(model, X)
         found, largest, checks = _found(model, rows, tolerance)
     before = tuple(map(ensemble.points_of, ensemble.members))
     small = copy.copy(model)
@@ -180,7 +183,7 @@ class _Rows:
 
     @classmethod
     def of(cls, model: TunedSVC, X: Any) -> _Rows:
-        """Return rows of the user's; the design has rows between neighbours among them, too."""
+        """Return rows of the user's; the design has made-up rows around them, too."""
         inputs, owners = encoded_rows(model, model._cells(X))
         if owners is not None:  # one of the ways in which gaps were filled
             inputs = inputs[np.flatnonzero(np.diff(owners, prepend=-1))]
@@ -191,36 +194,44 @@ class _Rows:
         rng = np.random.default_rng(0)
         own = inputs[rng.permutation(len(inputs))[: _DESIGN + _CHOOSING + _CHECKED]]
         first, second, checked = np.split(own, [len(own) // 4, len(own) // 2])
-        mixed = rows_between(first, input_columns(model), _DESIGN, rng)
+        mixed = made_up_rows(first, input_columns(model), _DESIGN, rng)
         return cls(np.vstack([first, mixed]), second, checked)
 
     @classmethod
-    def between(cls, model: TunedSVC) -> _Rows:
-        """Return training rows, each in one part only, and rows between neighbours among them."""
+    def of_training(cls, model: TunedSVC) -> _Rows:
+        """Return training rows, each in one part only, and made-up rows around them."""
         X, rng = model.ensemble_.X, np.random.default_rng(0)
         order = rng.permutation(len(X))
         parts = [X[part] for part in np.split(order, [len(X) // 2, 3 * len(X) // 4])]
         sizes = (min(_DESIGN, 4 * len(X)), _CHOOSING, _CHECKED)
         columns = input_columns(model)
-        mixed = [rows_between(X, columns, size, rng) for size in sizes]
+        mixed = [made_up_rows(X, columns, size, rng) for size in sizes]
         return cls(*(np.vstack(pair) for pair in zip(parts, mixed, strict=True)))
 
 
-def rows_between(X: Array, columns: Indices, size: int, rng: np.random.Generator) -> Array:
-    """Return rows each of which lies between a row of X and a near one.
+def made_up_rows(X: Array, columns: Indices, size: int, rng: np.random.Generator) -> Array:
+    """Return rows like those of X: each between a row and a near one, moved by a part of the way between two others.
 
-    Numbers are on the line between both; inputs of a category, or of a column with few values, are those of either.
+    They are (1 - u)x + ux' + v(z - z') with u uniform in [0, 1], v in [-1/√2, 1/√2] and near pairs x, x' and z, z'.
+    Since E[(1 - u)² + u² + 2v²] = 1 they spread at most as the rows do, and columns that go together still do. Inputs
+    of a category, or of a column with few values, are those of x or x'.
     """
+    first, second = _near_pairs(X, size, rng)
+    there, back = _near_pairs(X, size, rng)
+    u, v = rng.uniform(size=(size, 1)), rng.uniform(-1.0, 1.0, size=(size, 1)) / np.sqrt(2.0)
+    numbers = X[first] + u * (X[second] - X[first]) + v * (X[there] - X[back])
+    is_alone = np.bincount(columns)[columns] == 1
+    is_number = is_alone & np.array([len(np.unique(column)) > _MANY_VALUES for column in X.T])
+    either = (rng.uniform(size=(size, int(columns.max()) + 1)) < 0.5)[:, columns]
+    return np.where(is_number, numbers, np.where(either, X[first], X[second]))
+
+
+def _near_pairs(X: Array, size: int, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    """Return random rows, and for each the nearest other of some."""
     first = rng.integers(len(X), size=size)
     near = rng.integers(len(X), size=(_NEAR, size))
     distances = np.array([np.einsum("ij,ij->i", X[one] - X[first], X[one] - X[first]) for one in near])
-    second = near[np.where(distances > 0.0, distances, np.inf).argmin(axis=0), np.arange(size)]
-    part = rng.uniform(size=(size, 1))
-    is_number = np.array([len(np.unique(column)) > _MANY_VALUES for column in X.T]) & (
-        np.bincount(columns)[columns] == 1
-    )
-    either = (rng.uniform(size=(size, int(columns.max()) + 1)) < 0.5)[:, columns]
-    return X[first] + np.where(is_number, part, either) * (X[second] - X[first])
+    return first, near[np.where(distances > 0.0, distances, np.inf).argmin(axis=0), np.arange(size)]
 
 
 def _found(model: TunedSVC, rows: _Rows, tolerance: float) -> tuple[Ensemble | None, float, int]:
@@ -248,13 +259,26 @@ def _within(largest: Callable[[Ensemble, str], float], allowed: float, ensemble:
 
 
 def _smallest(compaction: Compaction, tolerance: float, accepted: Callable[[Ensemble], bool]) -> Ensemble | None:
-    """Return the ensemble of fewest points, and then columns, that is accepted; None if there is none."""
-    level = smallest(_LEVELS, lambda level: accepted(compaction.at(level * tolerance).at(None)))
-    if level is None and not compaction.is_exact_possible:
-        return None
-    made = compaction.at(None if level is None else level * tolerance)
-    share = smallest(SHARES, lambda share: accepted(made.at(share)))
-    return None if share is None and made.is_whole else made.at(share)
+    """Return the ensemble of the fewest numbers that is accepted; None if none is smaller than what there is.
+
+    The fewest points leave no room for the error of fewer columns, so that some more points are tried, too.
+    """
+    boldest = smallest(range(len(_LEVELS)), lambda k: accepted(compaction.at(_LEVELS[k] * tolerance).at(None)))
+    levels: list[float | None] = [None] if compaction.is_exact_possible else []
+    if boldest is not None:
+        levels += [_LEVELS[k] * tolerance for k in range(boldest, max(-1, boldest - 3 * _SAFER), -_SAFER)]
+    options = []
+    for level in levels:
+        made = compaction.at(level)
+        share = smallest(SHARES, partial(_accepted_at, made, accepted))
+        if share is not None or not made.is_whole:
+            options.append(made.at(share))
+    best = min(options, key=n_numbers, default=None)
+    return best if best is not None and n_numbers(best) < compaction.n_numbers else None
+
+
+def _accepted_at(made: Compacted, accepted: Callable[[Ensemble], bool], share: float) -> bool:
+    return accepted(made.at(share))
 
 
 def _proba(model: TunedSVC, ensemble: Ensemble, inputs: Array) -> Array:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import eigh, lapack, qr, solve_triangular
@@ -211,6 +212,11 @@ class Compaction:
         return Compacted(self._ensemble, fitted)
 
     @property
+    def n_numbers(self) -> int:
+        """How many numbers a prediction is computed from at present."""
+        return n_numbers(self._ensemble)
+
+    @property
     def is_exact_possible(self) -> bool:
         """Whether means can stay as they are: sums over one set of points."""
         return all(isinstance(group.predictors[0], LatentPredictor) for group in self._groups)
@@ -340,7 +346,23 @@ def _factor(M: Array) -> Array:
         ridge *= 10.0
 
 
-def smallest(tries: Sequence[float], accepted: Callable[[float], bool]) -> float | None:
+def n_numbers(ensemble: Ensemble) -> int:
+    """Return how many numbers a prediction is computed from."""
+    return sum(map(_numbers_of, ensemble.predictors))
+
+
+def _numbers_of(one: Predictor) -> int:
+    if isinstance(one, LatentPredictor):
+        return one.points.size + one.coefficients.size + one.gain.size
+    assert isinstance(one, LocalPredictor)
+    blocks = sum(part.block.X.size + 2 * part.J.size + len(part.J) ** 2 for part in one.gaussian.parts.blocks)
+    return blocks + 2 * one.gaussian.root.size + one.dual.size
+
+
+Try = TypeVar("Try")
+
+
+def smallest(tries: Sequence[Try], accepted: Callable[[Try], bool]) -> Try | None:
     """Return the last of the tries, from safe to bold, that is accepted, by bisection; None if the first is not."""
     if not accepted(tries[0]):
         return None

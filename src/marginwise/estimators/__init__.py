@@ -1,7 +1,6 @@
 """scikit-learn estimators."""
 
-from marginwise.estimators.compacting import CompactionReport, compact
 from marginwise.estimators.margin_svc import MarginSVC
 from marginwise.estimators.tuned_svc import TunedSVC
 
-__all__ = ["CompactionReport", "MarginSVC", "TunedSVC", "compact"]
+__all__ = ["MarginSVC", "TunedSVC"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from marginwise.criteria import Criterion, Evaluation, criterion_names, evaluate
     from marginwise.datasets import benchmark_names, load_benchmark, load_inputs, load_table
     from marginwise.estimators import MarginSVC, TunedSVC
+    from marginwise.export import to_onnx
     from marginwise.hyperparameters import Hyperparameters
     from marginwise.inference import posterior
     from marginwise.priors import Prior
@@ -43,6 +44,7 @@ __all__ = [
     "scan_line",
     "solve",
     "solve_gram",
+    "to_onnx",
     "tune",
 ]
 
@@ -66,6 +68,7 @@ _HOME = {
     "scan_line": "tuning",
     "solve": "svm",
     "solve_gram": "svm",
+    "to_onnx": "export",
     "tune": "tuning",
 }
 

@@ -1,0 +1,176 @@
+"""Kernels as nodes: K(a_i, b_j) for rows that are inputs and points that are constants, or those of a block."""
+
+from __future__ import annotations
+
+from functools import reduce, singledispatch
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marginwise._arrays import Array
+from marginwise.errors import Finding, InvalidInputError
+from marginwise.export.graph import Graph, Value, concat, exp, fold, minimum, node
+from marginwise.kernels import RBF, AdditiveLaplacian, Constant, Kernel, Laplacian, Linear, Precomputed
+from marginwise.kernels.stationary import Stationary
+from marginwise.kernels.sum import SumOfTerms
+
+#: Largest size of a point in units of the length scale up to which squared distances are |a|² + |b|² - 2ab: what that
+#: loses is then below 1e-10. Columns with larger ones are taken one by one.
+_LARGE = 1e3
+
+
+class Points(NamedTuple):
+    """Points of a sum, shape (m, d), and all numbers that they may ever be, from which nodes are chosen."""
+
+    value: Value
+    all: Array
+
+    @classmethod
+    def of(cls, graph: Graph, array: Array) -> Points:
+        """Return points that are always the same."""
+        return cls(graph.constant(array), array)
+
+
+@singledispatch
+def cross(kernel: Kernel, rows: Value, points: Points) -> Value:
+    """Return K(a_i, b_j), shape (n, m)."""
+    raise _unknown(kernel)
+
+
+@singledispatch
+def diagonal(kernel: Kernel, rows: Value, width: int) -> Any:
+    """Return K(a_i, a_i) of rows of so many inputs, a column, or a number where it is the same for all."""
+    raise _unknown(kernel)
+
+
+def _unknown(kernel: Kernel) -> InvalidInputError:
+    found = Finding(f"has the kernel {type(kernel).__name__}, which has no ONNX form")
+    return InvalidInputError("model", found, "a model with kernels of marginwise.kernels")
+
+
+@cross.register
+def _(kernel: SumOfTerms, rows: Value, points: Points) -> Value:
+    others = [term for term in kernel.terms if not isinstance(term, Constant)]
+    if not others:
+        return _filled(kernel.offset, rows, points)
+    total = reduce(add, [cross(term, rows, points) for term in others])
+    return total if kernel.offset == 0.0 else total + kernel.offset
+
+
+@diagonal.register
+def _(kernel: SumOfTerms, rows: Value, width: int) -> Any:
+    return reduce(add, [diagonal(term, rows, width) for term in kernel.terms])
+
+
+@cross.register
+def _(kernel: Constant, rows: Value, points: Points) -> Value:
+    return _filled(kernel.koff, rows, points)
+
+
+@diagonal.register
+def _(kernel: Constant, rows: Value, width: int) -> Any:
+    return kernel.koff
+
+
+@cross.register
+def _(kernel: RBF, rows: Value, points: Points) -> Value:
+    scales = kernel.lengths(points.all.shape[1])
+    centre = points.all.mean(axis=0)
+    a, b = (rows - centre) / scales, (points.value - centre) / scales
+    large = (np.abs(points.all - centre) / scales).max(axis=0) > _LARGE
+    exponent = minimum(_products(_columns(a, ~large), _columns(b, ~large)), 0.0)
+    if large.any():
+        exponent = fold(_minus_half_square, exponent, _columns(a, large), _columns(b, large))
+    return exp(exponent) * kernel.k0
+
+
+@cross.register
+def _(kernel: Laplacian, rows: Value, points: Points) -> Value:
+    scales = kernel.lengths(points.all.shape[1])
+    start = _filled(0.0, rows, points)
+    return exp(fold(_minus_distance, start, rows / scales, points.value / scales)) * kernel.k1
+
+
+@diagonal.register
+def _(kernel: Stationary, rows: Value, width: int) -> Any:
+    return kernel.amplitude
+
+
+@cross.register
+def _(kernel: Linear, rows: Value, points: Points) -> Value:
+    return rows * kernel.input_weights(points.all.shape[1]) @ points.value.T
+
+
+@diagonal.register
+def _(kernel: Linear, rows: Value, width: int) -> Any:
+    return (rows * rows * kernel.input_weights(width)).sum(1, keep=True)
+
+
+@cross.register
+def _(kernel: AdditiveLaplacian, rows: Value, points: Points) -> Value:
+    width = points.all.shape[1]
+    weights = kernel.column_weights(width)
+    a, b = rows / kernel.lam2, points.value / kernel.lam2
+    inputs = [kernel.inputs_of(column) for column in range(len(weights))]
+    alone = [column for column, own in enumerate(inputs) if len(own) == 1]
+    total = _filled(0.0, rows, points)
+    if alone:
+        places = np.concatenate([inputs[column] for column in alone])
+        logs = rows.graph.constant(np.log(weights[alone])[None])
+        total = fold(_plus_exponential, total, a.take(places, 1), b.take(places, 1), logs)
+    for column, own in enumerate(inputs):
+        if len(own) > 1:
+            distance = fold(_minus_distance, _filled(0.0, rows, points), a.take(own, 1), b.take(own, 1))
+            total = total + exp(distance) * weights[column]
+    return total
+
+
+@diagonal.register
+def _(kernel: AdditiveLaplacian, rows: Value, width: int) -> Any:
+    return float(kernel.column_weights(width).sum())
+
+
+@cross.register
+def _(kernel: Precomputed, rows: Value, points: Points) -> Value:
+    chosen = kernel.cross(np.arange(len(kernel.matrix))[:, None].astype(float), points.all)
+    return rows.graph.constant(chosen).take(_row_numbers(rows))
+
+
+@diagonal.register
+def _(kernel: Precomputed, rows: Value, width: int) -> Any:
+    return rows.graph.constant(kernel.matrix.diagonal().copy()).take(_row_numbers(rows)).unsqueeze(1)
+
+
+def _row_numbers(rows: Value) -> Value:
+    return node("Round", rows.squeeze(1)).cast(np.int64)
+
+
+def _filled(number: float, rows: Value, points: Points) -> Value:
+    """Return a matrix of the shape of K with the same number everywhere."""
+    return node("Expand", number, concat([rows.n_rows, points.value.n_rows], axis=0))
+
+
+def _columns(x: Value, chosen: Any) -> Value:
+    return x if chosen.all() else x.take(np.flatnonzero(chosen), 1)
+
+
+def _products(a: Value, b: Value) -> Value:
+    """Return a_i·b_j - ½|a_i|² - ½|b_j|², which is -½|a_i - b_j|², by one product of matrices."""
+    half_a, half_b = ((x * x).sum(1, keep=True) * 0.5 for x in (a, b))
+    left = concat([a, half_a, half_a * 0.0 + 1.0], axis=1)
+    right = concat([b, half_b * 0.0 - 1.0, -half_b], axis=1)
+    return left @ right.T
+
+
+def _minus_half_square(total: Value, here: Value, there: Value) -> Value:
+    difference = here.unsqueeze(1) - there
+    return total - difference * difference * 0.5
+
+
+def _minus_distance(total: Value, here: Value, there: Value) -> Value:
+    return total - node("Abs", here.unsqueeze(1) - there)
+
+
+def _plus_exponential(total: Value, here: Value, there: Value, log_weight: Value) -> Value:
+    return total + exp(log_weight - node("Abs", here.unsqueeze(1) - there))

@@ -1,7 +1,12 @@
-"""Kernels as nodes: K(a_i, b_j) for rows that are inputs and points that are constants, or those of a block."""
+"""Kernels as nodes: K(a_i, b_j) for rows that are inputs and points that are constants, or those of a block.
+
+No single number is multiplied to a matrix next to a product of matrices: onnxruntime would make one operator of both,
+whose factor is of single precision. Amplitudes are logarithms in exponents instead.
+"""
 
 from __future__ import annotations
 
+import math
 from functools import reduce, singledispatch
 from operator import add
 from typing import Any, NamedTuple
@@ -32,9 +37,15 @@ class Points(NamedTuple):
         return cls(graph.constant(array), array)
 
 
-@singledispatch
 def cross(kernel: Kernel, rows: Value, points: Points) -> Value:
     """Return K(a_i, b_j), shape (n, m)."""
+    if not type(kernel).__module__.startswith("marginwise."):  # one that inherits may compute something else
+        raise _unknown(kernel)
+    return _cross(kernel, rows, points)
+
+
+@singledispatch
+def _cross(kernel: Kernel, rows: Value, points: Points) -> Value:
     raise _unknown(kernel)
 
 
@@ -49,7 +60,7 @@ def _unknown(kernel: Kernel) -> InvalidInputError:
     return InvalidInputError("model", found, "a model with kernels of marginwise.kernels")
 
 
-@cross.register
+@_cross.register
 def _(kernel: SumOfTerms, rows: Value, points: Points) -> Value:
     others = [term for term in kernel.terms if not isinstance(term, Constant)]
     if not others:
@@ -63,7 +74,7 @@ def _(kernel: SumOfTerms, rows: Value, width: int) -> Any:
     return reduce(add, [diagonal(term, rows, width) for term in kernel.terms])
 
 
-@cross.register
+@_cross.register
 def _(kernel: Constant, rows: Value, points: Points) -> Value:
     return _filled(kernel.koff, rows, points)
 
@@ -73,23 +84,23 @@ def _(kernel: Constant, rows: Value, width: int) -> Any:
     return kernel.koff
 
 
-@cross.register
+@_cross.register
 def _(kernel: RBF, rows: Value, points: Points) -> Value:
     scales = kernel.lengths(points.all.shape[1])
     centre = points.all.mean(axis=0)
     a, b = (rows - centre) / scales, (points.value - centre) / scales
     large = (np.abs(points.all - centre) / scales).max(axis=0) > _LARGE
-    exponent = minimum(_products(_columns(a, ~large), _columns(b, ~large)), 0.0)
+    exponent = minimum(_products(_columns(a, ~large), _columns(b, ~large)), 0.0) + math.log(kernel.k0)
     if large.any():
         exponent = fold(_minus_half_square, exponent, _columns(a, large), _columns(b, large))
-    return exp(exponent) * kernel.k0
+    return exp(exponent)
 
 
-@cross.register
+@_cross.register
 def _(kernel: Laplacian, rows: Value, points: Points) -> Value:
     scales = kernel.lengths(points.all.shape[1])
-    start = _filled(0.0, rows, points)
-    return exp(fold(_minus_distance, start, rows / scales, points.value / scales)) * kernel.k1
+    start = _filled(math.log(kernel.k1), rows, points)
+    return exp(fold(_minus_distance, start, rows / scales, points.value / scales))
 
 
 @diagonal.register
@@ -97,9 +108,11 @@ def _(kernel: Stationary, rows: Value, width: int) -> Any:
     return kernel.amplitude
 
 
-@cross.register
+@_cross.register
 def _(kernel: Linear, rows: Value, points: Points) -> Value:
-    return rows * kernel.input_weights(points.all.shape[1]) @ points.value.T
+    weights = kernel.input_weights(points.all.shape[1])
+    # a weight for each cell, because that of one input would be a single number
+    return rows @ (points.value * node("Expand", weights, node("Shape", points.value))).T
 
 
 @diagonal.register
@@ -107,7 +120,7 @@ def _(kernel: Linear, rows: Value, width: int) -> Any:
     return (rows * rows * kernel.input_weights(width)).sum(1, keep=True)
 
 
-@cross.register
+@_cross.register
 def _(kernel: AdditiveLaplacian, rows: Value, points: Points) -> Value:
     width = points.all.shape[1]
     weights = kernel.column_weights(width)
@@ -121,8 +134,8 @@ def _(kernel: AdditiveLaplacian, rows: Value, points: Points) -> Value:
         total = fold(_plus_exponential, total, a.take(places, 1), b.take(places, 1), logs)
     for column, own in enumerate(inputs):
         if len(own) > 1:
-            distance = fold(_minus_distance, _filled(0.0, rows, points), a.take(own, 1), b.take(own, 1))
-            total = total + exp(distance) * weights[column]
+            start = _filled(math.log(weights[column]), rows, points)
+            total = total + exp(fold(_minus_distance, start, a.take(own, 1), b.take(own, 1)))
     return total
 
 
@@ -131,7 +144,7 @@ def _(kernel: AdditiveLaplacian, rows: Value, width: int) -> Any:
     return float(kernel.column_weights(width).sum())
 
 
-@cross.register
+@_cross.register
 def _(kernel: Precomputed, rows: Value, points: Points) -> Value:
     chosen = kernel.cross(np.arange(len(kernel.matrix))[:, None].astype(float), points.all)
     return rows.graph.constant(chosen).take(_row_numbers(rows))

@@ -26,8 +26,8 @@ def log_proba(predictor: Predictor, mean: Value, variance: Value) -> Value:
 def _(predictor: ClassScores, mean: Value, variance: Value) -> Value:
     link = predictor.link
     assert link is not None
-    shrunk = node("Sqrt", 1.0 + variance * (link.widening * predictor.unit))
-    logs = log_softmax((mean + predictor.offset) * link.steepness / shrunk)
+    scale = link.steepness / node("Sqrt", 1.0 + variance * (link.widening * predictor.unit))
+    logs = log_softmax((mean + predictor.offset) * scale)
     return log_add_exp(logs + math.log1p(-link.floor), math.log(link.floor / len(predictor.offset)))
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import get_blas_funcs, lapack
 
 from marginwise._arrays import Array
 from marginwise.covariance.blocks import BlockFunction, MemoryBlocks
@@ -58,16 +58,15 @@ class LocalGaussian(SiteGaussian):
 
     def times_covariance(self, x: Array) -> Array:
         columns = [self.prior.to_blocks(x)]
-        return self.prior.from_blocks(
-            self.parts.rows(_times, self.parts.total(_project, columns=columns), columns=columns)
-        )
+        projected = self.prior.shared(self.parts.total(_project, columns=columns))
+        return self.prior.from_blocks(self.parts.rows(_times, projected, columns=columns))
 
     def times_squared(self, x: Array) -> Array:
         """Σ∘Σ is Σ_R∘(Σ_R + 2JJᵀ) within the blocks and (JJᵀ)∘(JJᵀ), whose product is diag(J(JᵀXJ)Jᵀ), X = diag(x)."""
         x = self.prior.to_blocks(x)
         H = self._weighted(x)
         within = self._squares.rows(_product, columns=[x])
-        return self.prior.from_blocks(within + self.parts.rows(_quadratic, H))
+        return self.prior.from_blocks(within + self.parts.rows(_quadratic, self.prior.shared(H)))
 
     @cached_property
     def _squares(self) -> MemoryBlocks:
@@ -144,8 +143,9 @@ class LocalGaussian(SiteGaussian):
     def _contracted(self, cotangents: BlockFunction, *shared: Array, columns: list[Array]) -> Array:
         """Return the derivatives from the cotangents that a function says of each block."""
         features = self.prior.features
+        given = tuple(map(self.prior.shared, shared))
         by_rows, overlap = self.parts.total(
-            _contract, features, cotangents, shared, columns=[self.prior.to_blocks(column) for column in columns]
+            _contract, features, cotangents, given, columns=[self.prior.to_blocks(column) for column in columns]
         )
         return by_rows + features.contract_inner(overlap)
 
@@ -165,8 +165,8 @@ def local_gaussian(prior: LocalCovariance, tau: Array, nu: Array) -> LocalGaussi
     if failed:
         return None
     root, _ = lapack.dtrtri(factor, lower=1)
-    parts = parts.keep(_with_root, 0, root)
-    pull = parts.total(_project, columns=columns[1:])
+    parts = parts.keep(_with_root, 0, prior.shared(root))
+    pull = prior.shared(parts.total(_project, columns=columns[1:]))
     mean, variance, free = (prior.from_blocks(part) for part in parts.rows(_moments, pull).T)
     if not (variance.min() > 0.0 and free.min() > 0.0):
         return None
@@ -184,7 +184,7 @@ def _given_weights(block: Block, tau: Array, nu: Array) -> Part | None:
     sigma = gaussian.covariance
     np.fill_diagonal(sigma, 0.0)
     M = gaussian.free[:, None] * block.V
-    M -= blas.dsymm(1.0, sigma, (tau[:, None] * block.V).T, side=1, lower=1).T
+    M -= get_blas_funcs("symm", (sigma,))(1.0, sigma, (tau[:, None] * block.V).T, side=1, lower=1).T
     np.fill_diagonal(sigma, gaussian.variance)
     return Part(block, gaussian, M)
 
@@ -196,7 +196,7 @@ def _capacitance(part: Part) -> Array:
 
 def _with_root(part: Part, root: Array) -> Part:
     """Return the part with J = MΓᵀ in the place of M."""
-    return part._replace(J=blas.dtrmm(1.0, root, part.J.T, lower=1).T)
+    return part._replace(J=get_blas_funcs("trmm", (root,))(1.0, root, part.J.T, lower=1).T)
 
 
 def _moments(part: Part, pull: Array) -> Array:
@@ -234,26 +234,32 @@ def _quadratic(part: Part, M: Array) -> Array:
     return np.einsum("ij,ij->i", part.J @ M, part.J)
 
 
+def _with_features(part: Part) -> Array:
+    """Return the lower triangle of Σ within the block, Σ_R + JJᵀ."""
+    sigma = part.open.covariance
+    return np.asarray(get_blas_funcs("syrk", (sigma,))(1.0, part.J.T, beta=1.0, c=sigma, trans=1, lower=1))
+
+
 def _evidence(part: Part, root: Array, u: Array, b: Array, free: Array) -> tuple[Array, Array]:
     """Return the cotangent G of K within the block, and 2GV, of all of G."""
     tau, J = part.open.tau, part.J
-    sigma = blas.dsyrk(1.0, J.T, beta=1.0, c=part.open.covariance, trans=1, lower=1)
+    sigma = _with_features(part)
     return evidence_cotangent(sigma, b, tau, free), np.outer(b, u) - (tau[:, None] * J) @ root
 
 
 def _marginals(
     part: Part, root: Array, H: Array, u: Array, q: Array, p: Array, b: Array, variance_bar: Array
 ) -> tuple[Array, Array]:
-    """Return the same; ΣS̄J = (Σ_R + J_bJ_bᵀ)S̄_bJ_b + J_b(H - H_b) in this block, H = JᵀS̄J, H_b its part in it."""
-    tau, J = part.open.tau[:, None], part.J
-    sigma = part.open.full_covariance()
-    sigma += J @ J.T
+    """Return the same. With H = JᵀS̄J of all rows, (ΣS̄Σ)_b = Σ_RS̄_bΣ_R + YJ_bᵀ + J_bYᵀ, Y = Σ_RS̄_bJ_b + ½J_bH."""
+    tau, J = part.open.tau, part.J
+    own = part.open.full_covariance()
     scaled = variance_bar[:, None] * J
-    outside = J @ (H - J.T @ scaled)
-    G = marginals_cotangent(sigma, part.open.tau, b, p, variance_bar)
-    G += (tau * outside) @ (tau * J).T
-    far = scaled - tau * (sigma @ scaled + outside)
-    return G, p @ u.T + b @ q.T + 2.0 * far @ root
+    near, far = own @ scaled, J @ H
+    square = weighted_gram(own, variance_bar)  # which is symmetric: its rows are its columns
+    syr2k = get_blas_funcs("syr2k", (square,))
+    syr2k(1.0, (near + 0.5 * far).T, J.T, beta=1.0, c=square, trans=1, lower=1, overwrite_c=1)
+    G = marginals_cotangent(square, _with_features(part), tau, b, p, variance_bar)
+    return G, p @ u.T + b @ q.T + 2.0 * (scaled - tau[:, None] * (near + far)) @ root
 
 
 def _contract(
@@ -266,6 +272,8 @@ def _contract(
     X, V, residual = part.block
     G, V_bar = cotangents(part, *shared, *columns)
     V_bar -= 2.0 * G @ V
+    # The inverse of K_mm magnifies rounding: from here on in double precision.
+    gram = residual.gram.astype(float) + V @ V.T
+    G, V, V_bar = G.astype(float, copy=False), V.astype(float, copy=False), V_bar.astype(float, copy=False)
     by_rows, overlap = features.contract(X, V, V_bar)
-    gram = residual.gram + V @ V.T
     return by_rows + features.kernel.contract(G, gram, X, X), overlap

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
@@ -14,7 +14,7 @@ _LEAF = 80
 
 def mirrored(lower: Array) -> Array:
     """Return the symmetric matrix with this lower triangle."""
-    return scaled(lower, np.ones(len(lower)))
+    return scaled(lower, np.ones(len(lower), lower.dtype))
 
 
 def scaled(lower: Array, scale: Array, mirror: bool = True) -> Array:
@@ -28,14 +28,14 @@ def inverse_triangle(L: Array) -> Array:
     """Return the inverse of a lower triangle; what stands above the diagonal is neither read nor cleared."""
     n = len(L)
     if n <= _LEAF:
-        inverse, _ = lapack.dtrtri(L, lower=1)
-        return inverse
+        inverse, _ = get_lapack_funcs("trtri", (L,))(L, lower=1)
+        return np.asarray(inverse)
     half = n // 2
-    inverse = np.empty((n, n), order="F")
+    inverse, trmm = np.empty((n, n), L.dtype, order="F"), get_blas_funcs("trmm", (L,))
     inverse[:half, :half] = upper = inverse_triangle(L[:half, :half])
     inverse[half:, half:] = lower = inverse_triangle(L[half:, half:])
-    corner = blas.dtrmm(-1.0, upper, L[half:, :half], side=1, lower=1)
-    inverse[half:, :half] = blas.dtrmm(1.0, lower, corner, lower=1, overwrite_b=1)
+    corner = trmm(-1.0, upper, L[half:, :half], side=1, lower=1)
+    inverse[half:, :half] = trmm(1.0, lower, corner, lower=1, overwrite_b=1)
     return inverse
 
 
@@ -46,7 +46,7 @@ def symmetric(lower: Array) -> Array:
 
 def weighted_gram(V: Array, x: Array) -> Array:
     """Return the lower triangle of Vᵀdiag(x)V; rows with negative x go apart, so that each part is a square."""
-    syrk = blas.get_blas_funcs("syrk", (V,))
+    syrk = get_blas_funcs("syrk", (V,))
     total = np.zeros((V.shape[1], V.shape[1]), V.dtype, order="F")
     for sign in (1.0, -1.0):
         chosen = sign * x > 0.0

@@ -206,7 +206,8 @@ class Ensemble:
         if member.few_points is not None:
             return member.few_points
         X = member.inputs(self.X)
-        seen = replace(self.problem, X=X, inducing=member.inducing, partition=member.partition)
+        local = member.partition is not None
+        seen = replace(self.problem, X=X, inducing=member.inducing, partition=member.partition, single=local)
         return member.candidate.labels.restored(seen, member.hyperparameters, member.stored)
 
     @property

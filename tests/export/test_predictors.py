@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,18 +45,19 @@ def test_exact_and_low_rank():
     rows = 2.0 * table(25, 1)[0]
     for inducing in (None, X[:15]):
         problem = labelled_problem(X, labels, np.ones(len(X)), 3)
-        problem = problem if inducing is None else problem.__class__(**(vars(problem) | {"inducing": inducing}))
+        problem = replace(problem, inducing=inducing)
         check_moments(least_squares(problem, Model(3.0, KERNEL)).predictor, rows)
 
 
+@pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("size", [9, 60])
-def test_local_blocks(size):
-    """Blocks of unequal sizes, one that no training row is in, and a single one."""
+def test_local_blocks(size, single):
+    """Blocks of unequal sizes, one that no training row is in, and one only; in both precisions that they may have."""
     X, labels = table()
     outside = X[:1] + np.array([9.0, 0.0, 0.0])
     partition = Partition.of(np.vstack([X, outside]), np.ones(3), size)
     problem = labelled_problem(X, labels, np.ones(len(X)), 3)
-    problem = problem.__class__(**(vars(problem) | {"inducing": X[::6], "partition": partition}))
+    problem = replace(problem, inducing=X[::6], partition=partition, single=single)
     predictor = least_squares(problem, Model(3.0, KERNEL)).predictor
     assert type(predictor).__name__ == "LocalClassPredictor"
     rows = np.vstack([2.0 * table(40, 1)[0], X[:5], outside])

@@ -53,11 +53,11 @@ def _(predictor: LocalPredictor, rows: Value) -> tuple[Value, Value]:
 
     def of_block(number: Value, means: Value, variances: Value) -> tuple[Value, Value]:
         block = present.take(number)
-        own = {name: array.take(block) for name, array in stored.items()}
+        own = {name: array.take(block).cast(np.float64) for name, array in stored.items()}
         here = positions(owners.equals(block))
         k = cross(kernel, rows.take(here), Points(own["points"], blocks.points))
         left = k - features.take(here) @ own["features"].T
-        rest = spread.take(here) - left @ own["pull"]
+        rest = spread.take(here) - (left * own["tau"].T) @ own["J"]
         variance = (rest * rest).sum(1, keep=True) - (left @ own["gain"] * left).sum(1, keep=True)
         mean = left @ own["dual"]
         places = here.unsqueeze(1)
@@ -82,16 +82,17 @@ class _Blocks:
         self.points = np.vstack([part.block.X for part in parts])
 
     def arrays(self) -> dict[str, Array]:
-        """Return rows, features, dual, the gain of what features leave open, and T J, each for all blocks."""
+        """Return rows, features, dual, the gain of what features leave open, τ and J, in the precision that they have."""
         own = [
-            (part.block.X, part.block.V, dual, part.open.precision_gain(), part.open.tau[:, None] * part.J)
+            (part.block.X, part.block.V, dual, part.open.precision_gain(), part.open.tau[:, None], part.J)
             for part, dual in zip(self._parts, self._duals, strict=True)
         ]
-        names = ("points", "features", "dual", "gain", "pull")
+        names = ("points", "features", "dual", "gain", "tau", "J")
         return {name: self._stacked([arrays[k] for arrays in own]) for k, name in enumerate(names)}
 
     def _stacked(self, arrays: list[Array]) -> Array:
-        stack = np.zeros((self._n, self._most, max(array.shape[1] for array in arrays)))
+        width = max(array.shape[1] for array in arrays)
+        stack = np.zeros((self._n, self._most, width), dtype=arrays[0].dtype)
         for number, array in zip(self._numbers, arrays, strict=True):
             stack[number, : len(array), : array.shape[1]] = array
         return stack

@@ -21,6 +21,7 @@ KERNELS = [
     Laplacian(2.0, (0.5, 1.0, 3.0, 1.0, 2.0)),
     AdditiveLaplacian(2.0, 1.5, (0.5, 1.0, 3.0, 1.0, 2.0)),
     AdditiveLaplacian(2.0, 1.5, (0.5, 1.0, 3.0), TIES),
+    AdditiveLaplacian(2.0, 1e-3),  # columns of thousands of length scales
     Constant(0.1) + Constant(0.2),
     RBF(2.0) + Constant(0.5) + Linear(1.0) + Laplacian(0.5),
     Blend(k0=2.0, koff=0.3, klin=1.0, k1=0.5, k2=0.7, length_scales=(1.0, 2.0, 0.5), columns=TIES),

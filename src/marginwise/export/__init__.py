@@ -1,4 +1,4 @@
-"""Models outside of Python: ONNX files, which run wherever there is an ONNX runtime."""
+"""Models outside of Python: ONNX files, which run wherever there is an ONNX runtime, and their numbers as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from marginwise.errors import MarginwiseError
 
-__all__ = ["register_converters", "to_onnx"]
+__all__ = ["register_converters", "to_json", "to_onnx"]
 
 
 def to_onnx(model: Any, *, names: Sequence[str] | None = None) -> Any:
@@ -50,6 +50,39 @@ def _require(name: str) -> None:
     """Raise unless a package is installed."""
     if find_spec(name) is None:
         raise MarginwiseError(f"ONNX files need {name} (pip install {'marginwise[onnx]' if name == 'onnx' else name})")
+
+
+def to_json(model: Any, *, names: Sequence[str] | None = None) -> str:
+    """Return the numbers that a fitted model predicts with as JSON, for programs that have no ONNX runtime.
+
+    The documentation has the formulas that make probabilities of them, in NumPy.
+
+    Parameters
+    ----------
+    model : TunedSVC or MarginSVC
+        Fitted, and without local blocks: with more than 1,500 rows, fit it with a ``rank``.
+    names : sequence of str, optional
+        Names of the columns, for a model that was fitted on an array.
+
+    Returns
+    -------
+    str
+        An object with the keys ``format``, ``version``, ``classes``, ``columns``, ``donors``, and ``members`` or
+        ``svm``; null stands for what is no finite number.
+
+    Examples
+    --------
+    >>> import json
+    >>> from marginwise import MarginSVC
+    >>> from marginwise.export import to_json
+    >>> model = MarginSVC(C=10).fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> numbers = json.loads(to_json(model))
+    >>> numbers["classes"], [term["type"] for term in numbers["svm"]["kernel"]]
+    (['high', 'low'], ['RBF', 'Constant'])
+    """
+    from marginwise.export.plain import json_of
+
+    return json_of(model, names)
 
 
 def register_converters() -> None:

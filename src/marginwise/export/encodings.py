@@ -9,6 +9,7 @@ import numpy as np
 
 from marginwise._arrays import Indices
 from marginwise.estimators._encoding import Encoding
+from marginwise.export.categories import category_table
 from marginwise.export.functions import log_sum_exp
 from marginwise.export.graph import Value, concat, maximum, minimum, node, positions, where
 from marginwise.problem import FAR
@@ -106,10 +107,6 @@ def _number(encoding: Encoding, j: int, cells: Value) -> Value:
 
 
 def _category(encoding: Encoding, j: int, cells: Value) -> Value:
-    """Return the inputs of a category from a table of what its values, one never seen, and a gap become."""
-    n = encoding.n_values[j]
-    probes = np.zeros((n + 2, len(encoding.n_values)))
-    probes[:, j] = [*range(n + 1), np.nan]
-    table = encoding(probes)[:, np.array(encoding.columns) == j]
-    state = where(node("IsNaN", cells), float(n + 1), cells).cast(np.int64)
-    return cells.graph.constant(table).take(state.squeeze(1))
+    """Return the inputs of a category, by the number of its value."""
+    state = where(node("IsNaN", cells), float(encoding.n_values[j] + 1), cells).cast(np.int64)
+    return cells.graph.constant(category_table(encoding, j)).take(state.squeeze(1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from marginwise._arrays import Array
 from marginwise.export.functions import log_expit
 from marginwise.export.graph import Value, concat, exp, log, maximum, node, repeat
 from marginwise.export.kernels import Points, cross
@@ -65,21 +64,7 @@ def couple(second: Value, n_classes: int) -> Value:
 def _latent(machines: PairMachines, rows: Value) -> Value:
     """Return the latent function of each pair, shape (n, n_pairs)."""
     k = cross(machines.kernel, rows, Points.of(rows.graph, machines.points))
-    return k @ coefficients_by_pair(machines)
-
-
-def coefficients_by_pair(machines: PairMachines) -> Array:
-    """Return the coefficient of each point in each pair, shape (m, n_pairs)."""
-    if machines.n_support is None:
-        return np.ascontiguousarray(machines.coefficients.T)
-    classes = np.repeat(np.arange(machines.n_classes), machines.n_support)
-    columns = []
-    for i, j in zip(*pairs_of(machines.n_classes), strict=True):
-        own = np.zeros(len(classes))
-        own[classes == i] = machines.coefficients[j - 1, classes == i]
-        own[classes == j] = machines.coefficients[i, classes == j]
-        columns.append(own)
-    return np.column_stack(columns)
+    return k @ machines.coefficients_by_pair()
 
 
 def _loss(slack: Slack, margin: Value) -> Value:

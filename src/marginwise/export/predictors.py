@@ -82,7 +82,7 @@ class _Blocks:
         self.points = np.vstack([part.block.X for part in parts])
 
     def arrays(self) -> dict[str, Array]:
-        """Return rows, features, dual, the gain of what features leave open, τ and J, in the precision that they have."""
+        """Return rows, features, dual, the gain of what features leave open, τ and J, in their own precision."""
         own = [
             (part.block.X, part.block.V, dual, part.open.precision_gain(), part.open.tau[:, None], part.J)
             for part, dual in zip(self._parts, self._duals, strict=True)

@@ -105,8 +105,8 @@ class Schedule:
     tuning_rows: int = 5000
     least_local: int = 200
     usual_local: int = 400
-    most_local: int = 1000
-    local_pass_cost: int = 2**33
+    most_local: int = 600
+    local_pass_cost: int = 2**32
     local_numbers: int = 10**8
     tuning_rank: int = 200
     most_inducing: int = 1448

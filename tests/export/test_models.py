@@ -228,6 +228,9 @@ def test_names_of_columns_can_be_given():
         to_onnx(model, names=["a"])
     with pytest.raises(InvalidInputError, match="a different string for each column"):
         to_onnx(model, names=["a", "a", "b", "c"])
+    nameless = MarginSVC().fit(pd.DataFrame(X, columns=["a", "", "c", "d"]), labels_of(X))
+    with pytest.raises(InvalidInputError, match="none that is empty"):
+        to_onnx(nameless)
 
 
 def test_an_empty_word_can_be_a_category():

@@ -9,9 +9,9 @@ import numpy as np
 
 from marginwise._arrays import Indices
 from marginwise.estimators._encoding import Encoding
-from marginwise.export.categories import category_table
 from marginwise.export.functions import log_sum_exp
 from marginwise.export.graph import Value, concat, maximum, minimum, node, positions, where
+from marginwise.export.stored import category_table
 from marginwise.problem import FAR
 
 

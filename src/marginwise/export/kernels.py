@@ -16,6 +16,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.export.graph import Graph, Value, concat, exp, fold, maximum, minimum, node
+from marginwise.export.stored import linear_weights
 from marginwise.kernels import RBF, AdditiveLaplacian, Constant, Kernel, Laplacian, Linear, Precomputed
 from marginwise.kernels.stationary import Stationary
 from marginwise.kernels.sum import SumOfTerms
@@ -113,14 +114,14 @@ def _(kernel: Stationary, rows: Value, width: int) -> Any:
 
 @_cross.register
 def _(kernel: Linear, rows: Value, points: Points) -> Value:
-    weights = kernel.input_weights(points.all.shape[1])
+    weights = linear_weights(kernel, points.all.shape[1])
     # a weight for each cell, because that of one input would be a single number
     return rows @ (points.value * node("Expand", weights, node("Shape", points.value))).T
 
 
 @diagonal.register
 def _(kernel: Linear, rows: Value, width: int) -> Any:
-    return (rows * rows * kernel.input_weights(width)).sum(1, keep=True)
+    return (rows * rows * linear_weights(kernel, width)).sum(1, keep=True)
 
 
 @_cross.register

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
-from marginwise.export.categories import category_table
+from marginwise.export.stored import category_table, linear_weights
 from marginwise.fitting.ensemble import Member
 from marginwise.fitting.views import NormalScores, Selection
 from marginwise.inference.prediction import GaussianPredictor, LatentPredictor, Predictor
@@ -125,7 +125,7 @@ def _(term: Constant, width: int) -> dict[str, Any]:
 
 @_term.register
 def _(term: Linear, width: int) -> dict[str, Any]:
-    return {"weights": term.input_weights(width)}
+    return {"weights": linear_weights(term, width)}
 
 
 @_term.register

@@ -15,7 +15,7 @@ from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.export.graph import Value, fold, maximum, node, positions, repeat, where
 from marginwise.export.kernels import Points, cross, diagonal
-from marginwise.inference.prediction import LEAST_SHARE, LatentPredictor, LocalPredictor, Predictor
+from marginwise.inference.prediction import _LEAST_SHARE, LatentPredictor, LocalPredictor, Predictor
 
 
 @singledispatch
@@ -141,7 +141,7 @@ def _plus_product(total: Value, here: Value, there: Value) -> Value:
 
 
 def _at_least_rounding(variance: Value, prior: Any) -> Value:
-    return maximum(variance, prior * LEAST_SHARE)
+    return maximum(variance, prior * _LEAST_SHARE)
 
 
 def _matrix(coefficients: Array) -> Array:

@@ -52,7 +52,10 @@ class Inputs:
             schema = schema.named(names)
         nameless = all(isinstance(column.name, int) for column in schema.columns)
         is_matrix = nameless and not any(has_words(column) for column in columns)
-        return cls(schema if is_matrix else schema.named(schema.names), is_matrix)
+        if not is_matrix:
+            _check_names(schema.names, len(columns))
+            schema = schema.named(schema.names)
+        return cls(schema, is_matrix)
 
     @property
     def names(self) -> list[str]:
@@ -128,4 +131,4 @@ def _check_names(names: Sequence[str], size: int) -> None:
     if len(names) != size:
         raise InvalidInputError("names", Finding(f"has {len(names)} names"), f"{size}, one for each column")
     if len(set(names)) < size or not all(isinstance(name, str) and name for name in names):
-        raise InvalidInputError("names", list(names), "a different string for each column")
+        raise InvalidInputError("names", list(names), "a different string for each column, and none that is empty")

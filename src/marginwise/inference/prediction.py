@@ -27,7 +27,7 @@ from marginwise.problem import Problem, check_inputs
 _BLOCK_NUMBERS = 2**22
 
 #: Smallest share of the prior variance that is reported; differences below it are rounding.
-LEAST_SHARE = 1e-14
+_LEAST_SHARE = 1e-14
 
 
 class Piece(NamedTuple):
@@ -230,7 +230,7 @@ class LatentPredictor(Predictor):
         image = k @ self.gain
         explained = image @ (k if self.gain.shape[1] == len(self.points) else image)
         prior = float(weights @ self.kernel.gram(X) @ weights)
-        return max(prior - float(explained), LEAST_SHARE * prior)
+        return max(prior - float(explained), _LEAST_SHARE * prior)
 
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
@@ -297,7 +297,7 @@ class LocalGaussianPredictor(LocalPredictor, LabelPredictor):
 
 def at_least_rounding(variance: Array, kernel: Kernel, X: Array) -> Array:
     """Return variances at the rows of X, none below what rounding leaves of the prior's."""
-    return np.maximum(variance, LEAST_SHARE * kernel.diagonal(X))
+    return np.maximum(variance, _LEAST_SHARE * kernel.diagonal(X))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -63,16 +63,16 @@ class Linear(ColumnSum):
         return type(self)(float(values[0]), scales, self.columns)  # type: ignore[arg-type]
 
     def cross(self, A: Array, B: Array) -> Array:
-        root = np.sqrt(self.input_weights(A.shape[1]))
+        root = np.sqrt(self._input_weights(A.shape[1]))
         scaled = A * root
         return scaled @ (scaled if B is A else B * root).T  # of one matrix with itself: exactly symmetric
 
     def of_column(self, column: int, A: Array, B: Array) -> Array:
         inputs = self.inputs_of(column)
-        return (self.input_weights(A.shape[1])[inputs] * A[:, inputs]) @ B[:, inputs].T
+        return (self._input_weights(A.shape[1])[inputs] * A[:, inputs]) @ B[:, inputs].T
 
     def diagonal(self, X: Array) -> Array:
-        return np.einsum("ia,ia->i", X * self.input_weights(X.shape[1]), X)
+        return np.einsum("ia,ia->i", X * self._input_weights(X.shape[1]), X)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With q_a = (klin/d) r_a a_aᵀGb_a the derivative is Σq for log klin and 2(mean q - q_a) for log m_a."""
@@ -83,14 +83,14 @@ class Linear(ColumnSum):
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
         """Return (klin/d) r_a Σ_j c_j z_ja: the same everywhere."""
-        return np.broadcast_to(self.input_weights(X.shape[1]) * (coefficients @ points), X.shape)
+        return np.broadcast_to(self._input_weights(X.shape[1]) * (coefficients @ points), X.shape)
 
-    def input_weights(self, n_inputs: int) -> Array:
+    def _input_weights(self, n_inputs: int) -> Array:
         """Return (klin/d) r_a."""
         return by_input(self._weights(self.klin, n_inputs), n_inputs, self.columns)
 
     def _derivatives(self, products: Array) -> Array:
-        q = self.input_weights(len(products)) * products
+        q = self._input_weights(len(products)) * products
         return np.concatenate([[q.sum()], self._by_scale(by_column(q, self.columns))])
 
 

@@ -69,9 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     table = read_table(arguments)
 
     from marginwise.cli.guards import check_table, require_folds
-    from marginwise.cli.summary import summarise
     from marginwise.estimators import TunedSVC
     from marginwise.estimators._parameters import chosen_criterion
+    from marginwise.reporting.summary import summarise
+    from marginwise.reporting.training import TrainingTable
 
     remarks = check_table(table)
     require_folds(table, arguments.ard)
@@ -102,20 +103,16 @@ def run(arguments: argparse.Namespace) -> int:
         with written_whole(model_path) as draft:
             write_model(model, table, draft)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
+    training = TrainingTable(table.X, table.y, table.feature_names, table.target_name)
     summary = summarise(
-        model,
-        table,
-        name=Path(arguments.table).name,
-        seed=arguments.seed,
-        warnings=[*remarks, *findings],
-        seconds=seconds,
+        model, training, name=Path(arguments.table).name, warnings=[*remarks, *findings], seconds=seconds
     )
     warn(findings)
     if report_path is not None:
-        from marginwise.cli.fit_report import fit_report
+        from marginwise.reporting.fit_report import fit_report
 
         with written_whole(report_path) as draft:
-            fit_report(model, table, summary).write(draft)
+            fit_report(model, training, summary).write(draft)
     files = {"model": model_path, "report": report_path}
     if arguments.json:
         paths = {kind: None if path is None else str(path) for kind, path in files.items()}

@@ -9,10 +9,10 @@ import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
-from marginwise._wording import numbered, some
+from marginwise._wording import numbered, percent, some
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
 from marginwise.cli.outputs import add_output_arguments, check_output, write_csv, written_whole
-from marginwise.cli.text import listed, percent, remark, warn
+from marginwise.cli.text import listed, remark, warn
 from marginwise.errors import InvalidInputError
 
 #: Name of the column of predicted classes.

@@ -26,7 +26,7 @@ K2_BOUNDS = (1e-3, 1e5)
 SCALE_BOUNDS = (1e-2, 1e3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AdditiveLaplacian(ColumnSum):
     """The kernel ``(k2/D) Σ_c r_c exp[-Σ_{a∈c} |x_a - x'_a|/λ2]``: k2 on average on the diagonal.
 

@@ -58,7 +58,7 @@ class SumOfTerms(Kernel):
         return reduce(np.add, (term.slopes(X, points, coefficients) for term in self.terms))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Sum(SumOfTerms):
     """K = Σ_t K_t. Made with ``+``.
 
@@ -86,6 +86,9 @@ class Sum(SumOfTerms):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(*state["_terms"])  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.terms))
 
     @property
     def terms(self) -> tuple[Kernel, ...]:

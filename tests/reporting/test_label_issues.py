@@ -10,8 +10,8 @@ import numpy as np
 from cli_tables import write_csv
 from held_out_models import Predicted
 from known_flips import FLIPPED, flipped
-from marginwise.cli.label_issues import add_label_issues
 from marginwise.display import Page
+from marginwise.reporting.label_issues import add_label_issues
 from page_checks import CHROMIUM, beyond_the_edge, check_page, read
 
 

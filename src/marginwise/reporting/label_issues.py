@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from marginwise._wording import numbered
-from marginwise.cli.text import percent
+from marginwise._wording import numbered, percent
 from marginwise.display import Cell, Page
 from marginwise.inspection import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
 
@@ -20,8 +19,8 @@ MOST = 10
 _MOST_ROWS = 4
 
 
-def add_label_issues(page: Page, model: Any, y: Any) -> None:
-    """Add both lists to a page."""
+def add_label_issues(page: Page, model: Any, y: Any, row_names: Sequence[str] = ()) -> None:
+    """Add both lists to a page; rows that have names are shown with them."""
     page.heading("Rows to look at again")
     page.text(
         "Each row was judged by models that had not seen it. Rows are numbered as in the table: the first one "
@@ -37,22 +36,25 @@ def add_label_issues(page: Page, model: Any, y: Any) -> None:
             "like this: check these rows first, and change a label only for a reason outside this table."
         )
         shown = suspicious[:MOST]
-        _add_table(page, shown, f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}")
+        caption = f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}"
+        _add_table(page, shown, caption, row_names)
     else:
         page.text(f"No label is suspicious: each was given a probability of at least {100 * SUSPICIOUS:.0f} %.")
-    _add_table(page, uncertain_rows(model, y, MOST), "Rows that could be either, the most uncertain first")
+    either = "Rows that could be either, the most uncertain first"
+    _add_table(page, uncertain_rows(model, y, MOST), either, row_names)
 
 
 def _part(shown: Sequence[DoubtfulRow], whole: Sequence[DoubtfulRow]) -> str:
     return f", {len(shown)} of {len(whole)}" if len(shown) < len(whole) else ""
 
 
-def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str) -> None:
+def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str, row_names: Sequence[str]) -> None:
     page.table(
-        ["row", "its label", "probability", "or else"],
+        ["row", *(["name"] if len(row_names) else []), "its label", "probability", "or else"],
         [
             [
-                Cell(_numbers(row.rows), row.rows[0] + 1),
+                Cell(_listed([str(number + 1) for number in row.rows]), row.rows[0] + 1),
+                *([_listed([row_names[number] for number in row.rows])] if len(row_names) else []),
                 str(row.label),
                 Cell(percent(row.probability), row.probability),
                 Cell(f"{row.other} ({percent(row.other_probability)})", row.other_probability),
@@ -63,7 +65,7 @@ def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str) -> None:
     )
 
 
-def _numbers(rows: Sequence[int]) -> str:
-    """Return row numbers, the first being 1, as a text; of many copies of a row, the first ones."""
+def _listed(rows: Sequence[str]) -> str:
+    """Return numbers or names of rows as a text; of many copies of a row, the first ones."""
     more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    return ", ".join(str(row + 1) for row in rows[:_MOST_ROWS]) + more
+    return ", ".join(rows[:_MOST_ROWS]) + more

@@ -195,7 +195,7 @@ def test_table_from_standard_input_and_columns_by_position(run, folder: Path) ->
         (
             "a,y\n" + "".join(f"name{i},{i % 2}\n" for i in range(150)),
             [],
-            "like an identifier; expected numbers, or words that rows share; leave it out (--drop a)",
+            "t.csv: expected a column to learn from, but 'a' only names the rows",
         ),
         ("a,y\n1,0\n2,1\n", ["--criterion", "magic"], "--criterion is 'magic'; expected one of 'cross-validation'"),
         ("a,y\n1,0\n2,1\n", ["--criterion", "kwok-evidence", "--slack", "quadratic"], "slack"),

@@ -62,7 +62,7 @@ def fit_report(
             add_effects(page, model, table.X, summary.influences, positive_class)
         if summary.is_judged:
             add_predictions(page, model, table.y, positive_class)
-            add_label_issues(page, model, table.y, table.row_names)
+            add_label_issues(page, model, table)
         _add_search(page, model, summary)
     took = "" if summary.seconds is None else f" in {summary.seconds:.1f} s"
     seed = "" if summary.seed is None else f" and seed {summary.seed}"

@@ -8,6 +8,7 @@ from typing import Any
 from marginwise._wording import numbered, percent
 from marginwise.display import Cell, Page
 from marginwise.inspection import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
+from marginwise.reporting.training import TrainingTable
 
 #: A label is suspicious if models without its row gave it a probability below this.
 SUSPICIOUS = 0.1
@@ -19,8 +20,9 @@ MOST = 10
 _MOST_ROWS = 4
 
 
-def add_label_issues(page: Page, model: Any, y: Any, row_names: Sequence[str] = ()) -> None:
+def add_label_issues(page: Page, model: Any, table: TrainingTable) -> None:
     """Add both lists to a page; rows that have names are shown with them."""
+    y = table.y
     page.heading("Rows to look at again")
     page.text(
         "Each row was judged by models that had not seen it. Rows are numbered as in the table: the first one "
@@ -37,24 +39,25 @@ def add_label_issues(page: Page, model: Any, y: Any, row_names: Sequence[str] = 
         )
         shown = suspicious[:MOST]
         caption = f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}"
-        _add_table(page, shown, caption, row_names)
+        _add_table(page, shown, caption, table)
     else:
         page.text(f"No label is suspicious: each was given a probability of at least {100 * SUSPICIOUS:.0f} %.")
     either = "Rows that could be either, the most uncertain first"
-    _add_table(page, uncertain_rows(model, y, MOST), either, row_names)
+    _add_table(page, uncertain_rows(model, y, MOST), either, table)
 
 
 def _part(shown: Sequence[DoubtfulRow], whole: Sequence[DoubtfulRow]) -> str:
     return f", {len(shown)} of {len(whole)}" if len(shown) < len(whole) else ""
 
 
-def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str, row_names: Sequence[str]) -> None:
+def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str, table: TrainingTable) -> None:
+    named = len(table.row_names) > 0
     page.table(
-        ["row", *(["name"] if len(row_names) else []), "its label", "probability", "or else"],
+        ["row", *(["name"] if named else []), "its label", "probability", "or else"],
         [
             [
-                Cell(_listed([str(number + 1) for number in row.rows]), row.rows[0] + 1),
-                *([_listed([row_names[number] for number in row.rows])] if len(row_names) else []),
+                Cell(_listed([str(table.number_of(place)) for place in row.rows]), table.number_of(row.rows[0])),
+                *([_listed([table.name_of(place) for place in row.rows])] if named else []),
                 str(row.label),
                 Cell(percent(row.probability), row.probability),
                 Cell(f"{row.other} ({percent(row.other_probability)})", row.other_probability),

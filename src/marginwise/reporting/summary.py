@@ -345,9 +345,9 @@ def _as_written(rows: Sequence[DoubtfulRow], table: TrainingTable) -> list[dict[
     """Return rows as a file has them: the first is 1, labels are text; with their names, if they have any."""
     written = []
     for row in rows:
-        numbers = tuple(number + 1 for number in row.rows)
+        numbers = tuple(map(table.number_of, row.rows))
         one = row._replace(rows=numbers, label=str(row.label), other=str(row.other))._asdict()
-        written.append(one | ({"names": [table.name_of(number) for number in row.rows]} if table.row_names else {}))
+        written.append(one | ({"names": [table.name_of(place) for place in row.rows]} if len(table.row_names) else {}))
     return written
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _MOST = 8
 
 _BOX = "font-family:system-ui,sans-serif;font-size:0.9em;line-height:1.45;max-width:44em;margin:0.6em 0"
+_FACT = "flex:0 1 11em;margin-right:1.5em"
+_CAPTION = "text-align:left;caption-side:top;white-space:nowrap"
 _NUMBER = "font-size:1.5em;font-weight:600"
 _BAR = "display:inline-block;height:0.6em;background:#2b66ad;border-radius:2px"
 
@@ -22,7 +24,7 @@ _BAR = "display:inline-block;height:0.6em;background:#2b66ad;border-radius:2px"
 def summary_html(summary: FitSummary) -> str:
     """Return it as a part of a page."""
     facts = "".join(
-        f'<div style="margin-right:2em"><div style="{_NUMBER}">{as_html(number)}</div>{as_html(meaning)}</div>'
+        f'<div style="{_FACT}"><div style="{_NUMBER}">{as_html(number)}</div>{as_html(meaning)}</div>'
         for number, meaning in summary.facts
     )
     told = as_html(f"{summary.shape[0].upper()}{summary.shape[1:]}. {summary.told_apart}".strip())
@@ -45,7 +47,7 @@ def _columns(summary: FitSummary) -> str:
     more = len(summary.influences) - len(shown)
     rest = f"<div>and {more} more columns</div>" if more > 0 else ""
     return (
-        '<table style="margin:0.5em 0"><caption style="text-align:left;caption-side:top">How far the probabilities '
+        f'<table style="margin:0.5em 0;font-size:inherit"><caption style="{_CAPTION}">How far the probabilities '
         f"change, on average, when a column is shuffled</caption><tbody>{rows}</tbody></table>{rest}"
     )
 

@@ -18,6 +18,9 @@ from marginwise.estimators._explaining import feature_names
 #: What the column to predict is called where it has no name.
 _NAMELESS = "the class"
 
+#: What a model file keeps of the rows of its table.
+_OF_ROWS = ("row_names", "row_numbers")
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
@@ -35,6 +38,8 @@ class TrainingTable:
         That of the labels.
     row_names : sequence of str
         How the table calls its rows; empty if it does not.
+    row_numbers : sequence of int
+        Where they stand in the file, from 1; empty if none was left out.
     """
 
     X: npt.NDArray[Any]
@@ -42,6 +47,7 @@ class TrainingTable:
     names: Sequence[str]
     target: str = _NAMELESS
     row_names: Sequence[str] = ()
+    row_numbers: Sequence[int] | npt.NDArray[np.intp] = ()
 
     @classmethod
     def of_model(cls, model: Any) -> TrainingTable:
@@ -55,11 +61,15 @@ class TrainingTable:
         names = schema.names if described else feature_names(model)
         rows = model._schema.table(model._encoding.cells(model.ensemble_.X))
         y = model.classes_[codes[model.row_groups_]]  # rows of weight 0 count nowhere
-        return cls(rows, y, names, schema.target or _NAMELESS, described.get("row_names", ()))
+        return cls(rows, y, names, schema.target or _NAMELESS, *(described.get(key, ()) for key in _OF_ROWS))
 
     def name_of(self, row: int) -> str:
         """Return what a row is called, nothing if it has no name."""
-        return self.row_names[row] if len(self.row_names) else ""
+        return str(self.row_names[row]) if len(self.row_names) else ""
+
+    def number_of(self, row: int) -> int:
+        """Return where a row stands in the file, the first being 1."""
+        return int(self.row_numbers[row]) if len(self.row_numbers) else row + 1
 
 
 def class_counts(model: Any, y: Array) -> dict[str, int]:

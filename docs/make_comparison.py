@@ -4,7 +4,7 @@ python docs/make_comparison.py [--check]
 
 The file has what ``benchmarks/classify.py report`` prints: mean test error and log-loss over splits, by set and method.
 Sets of the same problem (``problem``: twonorm and ringnorm in two sizes, Pima in two splits) count once between them.
-Mean ranks of other comparisons are taken from the last row of their tables in docs/tables.md and docs/scale.md. In pages,
+Ranks of other comparisons are computed in the same way from their tables in docs/tables.md and docs/scale.md. In pages,
 a number stands between ``<!--n:NAME-->`` and ``<!--/n-->``; with ``--check`` nothing is written, and a page that quotes
 other numbers is an error.
 """
@@ -56,23 +56,38 @@ def problems() -> dict[str, str]:
 def mean_ranks() -> dict[str, tuple[float, float]]:
     """Return the mean rank of each method in error and log-loss, every problem counted once."""
     found, problem = results(), problems()
-    ranks = {}
-    for measure in MEASURES:
-        by_problem = defaultdict(list)
-        for name, values in found[measure].items():
-            by_problem[problem[name]].append(rankdata([values[method] for method in NAMES]))
-        ranks[measure] = np.mean([np.mean(own, axis=0) for own in by_problem.values()], axis=0)
-    return dict(zip(NAMES, zip(ranks["error"].tolist(), ranks["log_loss"].tolist(), strict=True), strict=True))
+    rows = {measure: [list(map(own.__getitem__, NAMES)) for own in found[measure].values()] for measure in MEASURES}
+    error, loss = (counted_once(rows[measure], [problem[name] for name in found[measure]]) for measure in MEASURES)
+    return dict(zip(NAMES, zip(error, loss, strict=True), strict=True))
 
 
-def ranks_of_page(page: str, head: str) -> dict[str, tuple[str, str]]:
-    """Return the two mean ranks below each column of the table on a page that begins with ``head``."""
+def counted_once(rows: list[list[float]], problem: list[str]) -> list[float]:
+    """Return the mean ranks of columns: over the rows of each problem, and then over problems."""
+    by_problem = defaultdict(list)
+    for name, values in zip(problem, rows, strict=True):
+        by_problem[name].append(rankdata(values))
+    return np.mean([np.mean(own, axis=0) for own in by_problem.values()], axis=0).tolist()
+
+
+def ranks_of_page(page: str, head: str, methods: list[str], same: dict[str, str]) -> dict[str, tuple[float, float]]:
+    """Return the mean ranks in the two numbers of each cell of a page's table that begins with ``head``.
+
+    Rows are of one problem if their names are the same up to a comma or a bracket, or ``same`` says so.
+    """
     lines = (HERE / f"{page}.md").read_text(encoding="utf-8").splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith(head))
-    last = next(line for line in lines[first:] if "mean rank" in line)
-    cells = zip(lines[first].split("|")[2:-1], last.split("|")[2:-1], strict=True)
-    pairs = {name.strip(): [f"{float(part):.1f}" for part in cell.split("/")] for name, cell in cells if "/" in cell}
-    return {name: (pair[0], pair[1]) for name, pair in pairs.items()}
+    places = [[cell.strip() for cell in lines[first].split("|")].index(method) for method in methods]
+    rows, names = [], []
+    for line in lines[first + 2 :]:
+        cells = line.replace("*", "").split("|")
+        if len(cells) < 2 or cells[1].strip() == "mean rank":
+            break
+        name = re.split("[,(]", cells[1])[0].strip()
+        names.append(same.get(name, name))
+        rows.append([[float(number) for number in cells[place].split("/")] for place in places])
+    first_numbers, second = ([[pair[k] for pair in row] for row in rows] for k in (0, 1))
+    pairs = zip(counted_once(first_numbers, names), counted_once(second, names), strict=True)
+    return dict(zip(methods, pairs, strict=True))
 
 
 def numbers() -> dict[str, str]:
@@ -84,10 +99,12 @@ def numbers() -> dict[str, str]:
     for measure, digits in (("error", 1), ("log_loss", 3)):
         for name, values in found[measure].items():
             quoted |= {f"{measure} {name} {method}": f"{value:.{digits}f}" for method, value in values.items()}
-    for method, (loss, error) in ranks_of_page("tables", "| table (splits) |").items():
-        quoted |= {f"tables log-loss {method}": loss, f"tables error {method}": error}
-    for method, (error, loss) in ranks_of_page("scale", "| table, rows |").items():
-        quoted |= {f"scale log-loss {method}": loss, f"scale error {method}": error}
+    others = ["TunedSVC", "boosting", "CatBoost", "one-hot SVC"]
+    for method, (loss, error) in ranks_of_page("tables", "| table (splits) |", others, {"income2": "income"}).items():
+        quoted |= {f"tables log-loss {method}": f"{loss:.1f}", f"tables error {method}": f"{error:.1f}"}
+    others = ["TunedSVC", "HistGradientBoosting", "LightGBM", "CatBoost", "forest"]
+    for method, (error, loss) in ranks_of_page("scale", "| table, rows |", others, {}).items():
+        quoted |= {f"scale log-loss {method}": f"{loss:.1f}", f"scale error {method}": f"{error:.1f}"}
     return quoted
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from marginwise.criteria import Criterion
 from marginwise.fitting.candidates import candidates
+from marginwise.fitting.config import FitConfig, TrainingData
 from marginwise.fitting.ensemble import Ensemble
-from marginwise.fitting.fit import FitConfig, TrainingData, fit_ensemble
+from marginwise.fitting.fit import fit_ensemble
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.stacking import Vote
 from marginwise.hyperparameters import Hyperparameters

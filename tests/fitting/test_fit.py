@@ -14,7 +14,8 @@ from marginwise import TunedSVC
 from marginwise.criteria import as_criterion
 from marginwise.fitting import searching
 from marginwise.fitting.candidates import candidates
-from marginwise.fitting.fit import TrainingData, ensemble_at, fit_ensemble
+from marginwise.fitting.config import TrainingData
+from marginwise.fitting.fit import ensemble_at, fit_ensemble
 from marginwise.fitting.screening import selection_names
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack

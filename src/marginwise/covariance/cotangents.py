@@ -10,29 +10,28 @@ from marginwise._runtime.jit import compiled_vector
 from marginwise.covariance.triangles import mirrored
 
 
-def marginals_cotangent(sigma: Array, tau: Array, b: Array, pulled: Array, variance_bar: Array) -> Array:
+def marginals_cotangent(square: Array, sigma: Array, tau: Array, b: Array, pulled: Array, variance_bar: Array) -> Array:
     """Return ∂/∂K at fixed sites of a function with cotangents μ̄, σ̄² of the marginals.
 
     With P = I - TΣ = (I + TK)⁻¹: dμ = Pᵀ dK b and dΣ = Pᵀ dK P, so that it is sym[(Pμ̄)bᵀ] + P diag(σ̄²) Pᵀ.
-    b and Pμ̄, which is ``pulled``, may have columns: several means of one covariance.
+    b and Pμ̄, which is ``pulled``, may have columns: several means of one covariance. ``square`` and ``sigma`` are the
+    lower triangles of Σ diag(σ̄²) Σ, which is overwritten, and of Σ.
     """
     n = len(tau)
     b, u = np.asfortranarray(b.reshape(n, -1)), np.asfortranarray(pulled.reshape(n, -1))
-    # TΣ diag(σ̄²) ΣT by symmetric updates of half the cost of a product, one for each sign; then sym[(Pμ̄)bᵀ].
-    G = np.zeros((n, n), order="F")
-    for sign in (1.0, -1.0):
-        rows = np.flatnonzero(sign * variance_bar > 0.0)
-        if len(rows):
-            part = sigma[rows] * np.sqrt(np.abs(variance_bar[rows]))[:, None]
-            part *= tau
-            G = blas.dsyrk(sign, part.T, beta=1.0, c=G, lower=1, overwrite_c=1)
-    G = blas.dsyr2k(0.5, u, b, beta=1.0, c=G, lower=1, overwrite_c=1)
-    cross = sigma * variance_bar
-    cross *= tau[:, None]
-    G -= cross
-    G -= cross.T
-    G[np.diag_indices_from(G)] += variance_bar
-    return mirrored(G)
+    _project(square, sigma, tau, variance_bar)
+    return mirrored(blas.dsyr2k(0.5, u, b, beta=1.0, c=square, lower=1, overwrite_c=1))
+
+
+@compiled_vector
+def _project(square: Array, sigma: Array, tau: Array, variance_bar: Array) -> None:
+    """Turn ΣS̄Σ into PS̄Pᵀ = S̄ - TΣS̄ - S̄ΣT + T(ΣS̄Σ)T, in the lower triangle."""
+    n = len(tau)
+    for j in range(n):
+        for i in range(j, n):
+            crossed = tau[i] * variance_bar[j] + tau[j] * variance_bar[i]
+            square[i, j] = tau[i] * tau[j] * square[i, j] - crossed * sigma[i, j]
+        square[j, j] += variance_bar[j]
 
 
 @compiled_vector

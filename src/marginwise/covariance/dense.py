@@ -20,7 +20,7 @@ from marginwise.covariance.correlations import Correlations, DenseCorrelations
 from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
-from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled
+from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled, weighted_gram
 from marginwise.kernels.base import Kernel
 from marginwise.kernels.precomputed import Precomputed
 
@@ -229,7 +229,8 @@ class DenseGaussian(ExpandingGaussian):
         sigma = self.full_covariance().T  # symmetric, with its rows together in memory
         tau = self.tau if mean_bar.ndim == 1 else self.tau[:, None]
         pulled = mean_bar - tau * (sigma @ mean_bar)
-        return self.prior.contract(marginals_cotangent(sigma, self.tau, b, pulled, variance_bar))
+        square = weighted_gram(sigma, variance_bar)  # Σ diag(σ̄²) Σ
+        return self.prior.contract(marginals_cotangent(square, sigma, self.tau, b, pulled, variance_bar))
 
 
 @compiled_vector

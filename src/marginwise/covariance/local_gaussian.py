@@ -244,16 +244,16 @@ def _evidence(part: Part, root: Array, u: Array, b: Array, free: Array) -> tuple
 def _marginals(
     part: Part, root: Array, H: Array, u: Array, q: Array, p: Array, b: Array, variance_bar: Array
 ) -> tuple[Array, Array]:
-    """Return the same; ΣS̄J = (Σ_R + J_bJ_bᵀ)S̄_bJ_b + J_b(H - H_b) in this block, H = JᵀS̄J, H_b its part in it."""
-    tau, J = part.open.tau[:, None], part.J
-    sigma = part.open.full_covariance()
-    sigma += J @ J.T
+    """Return the same. With H = JᵀS̄J of all rows, (ΣS̄Σ)_b = Σ_RS̄_bΣ_R + YJ_bᵀ + J_bYᵀ, Y = Σ_RS̄_bJ_b + ½J_bH."""
+    tau, J = part.open.tau, part.J
+    own = part.open.full_covariance()
     scaled = variance_bar[:, None] * J
-    outside = J @ (H - J.T @ scaled)
-    G = marginals_cotangent(sigma, part.open.tau, b, p, variance_bar)
-    G += (tau * outside) @ (tau * J).T
-    far = scaled - tau * (sigma @ scaled + outside)
-    return G, p @ u.T + b @ q.T + 2.0 * far @ root
+    near, far = own @ scaled, J @ H
+    square = weighted_gram(own, variance_bar)  # which is symmetric: its rows are its columns
+    blas.dsyr2k(1.0, (near + 0.5 * far).T, J.T, beta=1.0, c=square, trans=1, lower=1, overwrite_c=1)
+    sigma = blas.dsyrk(1.0, J.T, beta=1.0, c=part.open.covariance, trans=1, lower=1)
+    G = marginals_cotangent(square, sigma, tau, b, p, variance_bar)
+    return G, p @ u.T + b @ q.T + 2.0 * (scaled - tau[:, None] * (near + far)) @ root
 
 
 def _contract(

@@ -54,6 +54,9 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
 
     Backwards: what stays of the row's own site, the cavity, the marginals (v = σ²/β, m = μ - vb), the sites, which
     depend on C and, where the covariance leaves a residual, on the kernel.
+
+    The value does not change if the kernel grows and C shrinks by the same factor. So the derivative in log C is the
+    sum of those in the logarithms of the kernel's amplitudes, if it has any.
     """
     g, unit = posterior.gaussian, posterior.unit
     v = posterior.cavity.variance
@@ -64,25 +67,35 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
     by_weight = (
         np.einsum("ij,ij->i", mean_bar, targets - left) - unit * variance_bar * v / shrink
     ) / shrink  # ∂/∂(v s ρ), v fixed elsewhere
-    by_log_c = float(by_weight @ weight) + unit * float(variance_bar @ (v / shrink))
     m_bar = mean_bar / shrink[:, None]
     v_bar = unit * variance_bar / shrink + by_weight * weight / v
+    mu_bar = m_bar / g.free[:, None]
+    sigma_bar = (v_bar - np.einsum("ij,ij->i", m_bar, posterior.dual_mean)) / g.free**2
 
-    tau, free, residual = g.tau, g.free, g.prior.residual
-    own, mean, b = g.cavity_variance, posterior.mean, posterior.dual_mean
-    mu_bar = m_bar / free[:, None]
-    sigma_bar = (v_bar - np.einsum("ij,ij->i", m_bar, b)) / free**2
+    tau, residual = g.tau, g.prior.residual
+    amplitudes = _amplitudes(posterior.model)
+    residual_bar, by_log_c = np.zeros(0), 0.0
+    if residual is not None or amplitudes is None:
+        to_sites = _to_sites(posterior, m_bar, v_bar, mu_bar, sigma_bar)
+        of_sites = 1.0 if residual is None else 1.0 - tau * residual
+        by_log_c = float(by_weight @ weight + unit * variance_bar @ (v / shrink) + np.sum(to_sites * of_sites))
+        residual_bar = v_bar - tau * to_sites
+    by_kernel = g.contract_marginals(mu_bar, sigma_bar, residual_bar, posterior.nu)
+    return np.concatenate([[by_log_c if amplitudes is None else amplitudes @ by_kernel], by_kernel])
+
+
+def _amplitudes(model: Model) -> Array | None:
+    """Return how the logarithms of the kernel's hyperparameters grow with that of a factor of the kernel."""
+    larger = model.kernel.scaled(np.e)
+    return None if larger is None else np.log(larger.values) - np.log(model.kernel.values)
+
+
+def _to_sites(posterior: ClassPosterior, m_bar: Array, v_bar: Array, mu_bar: Array, sigma_bar: Array) -> Array:
+    """Return the derivatives in the logarithms of the sites' common factor, row by row."""
+    g, mean, b, own = posterior.gaussian, posterior.mean, posterior.dual_mean, posterior.gaussian.cavity_variance
     pulled = g.times_covariance(mu_bar)
     nu_bar = pulled - own[:, None] * m_bar
     tau_bar = -g.times_squared(sigma_bar)
     tau_bar += own**2 * v_bar - np.einsum("ij,ij->i", pulled, mean)
     tau_bar += np.einsum("ij,ij->i", m_bar, own[:, None] * mean - (own**2)[:, None] * b)
-    to_sites = tau * tau_bar + np.einsum("ij,ij->i", nu_bar, posterior.nu)
-    if residual is None:
-        by_log_c += float(to_sites.sum())
-        residual_bar = np.zeros(0)
-    else:
-        by_log_c += float(to_sites @ (1.0 - tau * residual))
-        residual_bar = v_bar - tau * to_sites
-    by_kernel = g.contract_marginals(mu_bar, sigma_bar, residual_bar, posterior.nu)
-    return np.concatenate([[by_log_c], by_kernel])
+    return np.asarray(g.tau * tau_bar + np.einsum("ij,ij->i", nu_bar, posterior.nu))

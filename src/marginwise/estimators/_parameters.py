@@ -95,7 +95,7 @@ def chosen_rank(rank: str | int | None, X: Any) -> str | int | None:
 
 def chosen_subset(subset: str | int | None, rank: str | int | None, n: int) -> int | None:
     """Return how many of n rows to tune on, None for all; ``rank`` as TunedSVC has it."""
-    by_default = SCHEDULE.exact_rows if rank == AUTO else SCHEDULE.tuning_rows
+    by_default = SCHEDULE.wide_rows if rank == AUTO else SCHEDULE.tuning_rows
     size = by_default if isinstance(subset, str) else subset
     return None if size is None or size >= n else int(size)
 

@@ -42,9 +42,10 @@ from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.fitting.candidates import candidates
+from marginwise.fitting.config import FitConfig, TrainingData
 from marginwise.fitting.doubt import Doubt
 from marginwise.fitting.ensemble import Ensemble
-from marginwise.fitting.fit import FitConfig, TrainingData, ensemble_at, fit_ensemble
+from marginwise.fitting.fit import ensemble_at, fit_ensemble
 from marginwise.fitting.novelty import Novelty
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.scores import expected_scores
@@ -314,7 +315,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             prior=prior,
             svm=self.predictor == "svm",
             exact=policy.exact,
-            many=many and not is_dask(inputs),
+            many=many,
         )
         return FitConfig(
             declared,

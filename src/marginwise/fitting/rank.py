@@ -41,6 +41,11 @@ class RankPolicy:
         """Whether the Gram matrix of all rows is exact."""
         return self.rank is None
 
+    @property
+    def automatic(self) -> bool:
+        """Whether rows are many, and how that is met is left to the schedule."""
+        return isinstance(self.rank, str)
+
     def order(self, n: int) -> int:
         """Return the most rows of a square matrix in the fit of a table of n rows."""
         return n if self.rank is None else SCHEDULE.most_inducing if isinstance(self.rank, str) else self.rank

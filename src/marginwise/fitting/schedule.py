@@ -38,9 +38,11 @@ class Schedule:
     last_evaluations, many_last_evaluations : int
         Evaluations of the last search on all rows; fewer where rows are many, because each costs more and the search
         begins nearer to its end.
-    wide_rows, wide_local, wide_evaluations : int
-        Rows, inducing inputs (and rows of a block) and evaluations of the last search where an exact matrix of all rows
+    near_rows, near_evaluations : int
+        Rows and evaluations of the first search with a length scale for each input, where an exact matrix of all rows
         would be too large.
+    wide_rows, wide_local, wide_evaluations : int
+        Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
@@ -90,6 +92,8 @@ class Schedule:
     no_gain_moves: int = 3
     last_evaluations: int = 8
     many_last_evaluations: int = 3
+    near_rows: int = 1000
+    near_evaluations: int = 8
     wide_rows: int = 6000
     wide_local: int = 250
     wide_evaluations: int = 12

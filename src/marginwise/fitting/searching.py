@@ -15,7 +15,6 @@ from marginwise.criteria.base import Criterion
 from marginwise.fitting.candidates import CandidateList, start_of
 from marginwise.fitting.folds import sample_of
 from marginwise.fitting.labels import LabelModel, Scale
-from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import Screening
 from marginwise.fitting.views import Selection, View
@@ -56,23 +55,11 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """Searches of one criterion on one table, and on parts of it.
-
-    ``view`` is how the inputs are seen there. ``wide`` are more rows than an exact matrix allows, where there are so
-    many: the last search sees these with local blocks, and with a spread of at least ``least_spread``.
-    """
+    """Searches of one criterion on one table, and on parts of it."""
 
     problem: Problem
     criterion: Criterion
     settings: SearchSettings
-    view: View | None = None
-    wide: Problem | None = None
-    least_spread: float = 0.0
-
-    def through(self, view: View) -> Searcher:
-        """Return the searches on the same rows, seen in another way."""
-        wide = None if self.wide is None else selected(self.wide, view)
-        return replace(self, problem=selected(self.problem, view), view=view, wide=wide)
 
     @property
     def are_many(self) -> bool:
@@ -91,13 +78,7 @@ class Searcher:
 
     def scaled(self, labels: LabelModel, tuning: Tuning) -> Scale | None:
         """Return the scale of a label model where a search ended, from as many rows as that is worth."""
-        rows = self.coarse
-        if self.wide is not None:  # latent functions of few rows are too small for many
-            size = 2 * SCHEDULE.wide_rows // self.wide.n_classes
-            some = sample_of(self.wide, size, np.random.default_rng(self.settings.seed))
-            kernel = tuning.hyperparameters.kernel
-            rows = in_blocks(some, self.problem.X, kernel, SCHEDULE.wide_local, self.settings.seed)
-        return labels.scale(rows, tuning.hyperparameters)
+        return labels.scale(self.coarse, tuning.hyperparameters)
 
     @property
     def quiet(self) -> SearchSettings:
@@ -130,15 +111,10 @@ class Searcher:
         # What one part says of many length scales is not as near as a mean of several.
         near = self.are_many and (spread == 0 or len(folds) > 1)
         budget = SCHEDULE.many_last_evaluations if near else SCHEDULE.last_evaluations
-        start, problem = WarmStart.mean(folds), self.problem
-        if self.least_spread > spread:
-            spread, start = self.least_spread, WarmStart(start.model.as_ard(problem.X.shape[1]))
-        if self.wide is not None:
-            budget = SCHEDULE.wide_evaluations
-            problem = in_blocks(self.wide, problem.X, start.model.kernel, SCHEDULE.wide_local, self.settings.seed)
-        settings = self.settings.with_spread(spread).going_on(budget)
+        start, settings = WarmStart.mean(folds), self.settings.with_spread(spread).going_on(budget)
         search = with_curvature(settings.search, start.curvature)
-        return tune_problem(problem, self.criterion, start.model, replace(settings, search=search, seed=0, n_jobs=1))
+        settings = replace(settings, search=search, seed=0, n_jobs=1)
+        return tune_problem(self.problem, self.criterion, start.model, settings)
 
     def polished(self, problem: Problem, spread: float, tuning: Tuning) -> Tuning:
         """Search on with new inducing inputs, those of ``problem``: at a low rank an evaluation is cheap."""
@@ -173,8 +149,9 @@ def selections_of(problem: Problem, declared: CandidateList) -> dict[str, Select
 
 
 def selected(problem: Problem, view: View) -> Problem:
-    """Return the problem with the inputs seen in another way."""
-    return replace(problem, X=view(problem.X))
+    """Return the problem with the inputs seen in another way; of rows that Dask holds, block by block."""
+    X = problem.X
+    return replace(problem, X=view(X) if isinstance(X, np.ndarray) else X.map_blocks(view, dtype=float))
 
 
 def screened_search(

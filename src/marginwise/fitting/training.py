@@ -1,0 +1,150 @@
+"""Train the chosen members on all rows, and say what they say of rows that they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from marginwise._arrays import Array
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.fitting.advice import advice
+from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
+from marginwise.fitting.config import Chosen, FitConfig, TrainingData
+from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.labels import Trained
+from marginwise.fitting.schedule import SCHEDULE
+from marginwise.fitting.searching import selected
+from marginwise.fitting.stacking import combined, kept_weights
+from marginwise.inference.prediction import LatentPredictor
+from marginwise.problem import Problem
+from marginwise.search.progress import stage
+from marginwise.status import CONVERGED, Status
+from marginwise.svm.api import solve_svm
+from marginwise.svm.pairs import PairMachines
+
+
+def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
+    """Return the ensemble of trained members, with calibration, the SVM if it is asked for, and advice."""
+    stage("training")
+    problem, policy = data.all, config.policy
+    members, trained = [], []
+    for choice in chosen.choices:
+        labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
+        rows, seen = problem, data.seen
+        if choice.view is not None:
+            rows, seen = selected(problem, choice.view), choice.view(seen)
+        rows = policy.for_training(labels, rows, seen, model, len(chosen.choices))
+        done = labels.train(rows, model, policy.start(labels, rows, seen, model))
+        trained.append(done)
+        member = Member(choice.candidate, choice.weight, choice.tuning, model, log_evidence=done.log_evidence)
+        if rows.inducing is None or rows.partition is not None:
+            member = replace(member, stored=done.stored, inducing=rows.inducing, partition=rows.partition)
+        else:
+            member = replace(member, few_points=done.predictor)
+        members.append(replace(member, view=choice.view))
+    if not (policy.exact or config.all_optima):
+        members, trained = _stacked_again(problem, members, trained)
+    held_out, corrected = _held_out(problem, config, chosen.held_out, members, trained)
+    # Sites and blocks belong to all rows; inducing inputs speak for themselves.
+    held = problem
+    if data.sample is not None and all(member.few_points is not None for member in members):
+        held = data.sample
+    ensemble = Ensemble(
+        held.X,
+        held.labels,
+        held.weights,
+        problem.n_classes,
+        config.slack,
+        config.declared.criterion.name,
+        tuple(members),
+        held_out,
+        (),
+        held.weights * config.importance[held.labels],
+        corrected,
+        config.vote,
+        held_out_wrong=chosen.wrong if corrected is None else None,
+    )
+    statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes)]
+    if config.svm and not policy.exact and problem.n_classes == 2:
+        ensemble = ensemble.with_machines(_low_rank_svm(problem, config, ensemble))
+    messages = advice(
+        [member.tuning for member in members],
+        statuses,
+        config.declared.criterion,
+        config.settings.limits.max_evaluations,
+        config.all_optima,
+    )
+    left_out = combined(np.array([done.log_left_out for done in trained]), ensemble.weights, config.vote)
+    if corrected is not None:
+        left_out = corrected(left_out)
+    return replace(ensemble, warnings=messages).with_latent_functions([done.predictor for done in trained], left_out)
+
+
+def _stacked_again(
+    problem: Problem, members: list[Member], trained: list[Trained]
+) -> tuple[list[Member], list[Trained]]:
+    """Return the members with weights from all rows, without those that these give too little.
+
+    What a sample of the rows says of members need not hold for all: label models differ most where rows are many.
+    """
+    own = np.column_stack([done.log_left_out[np.arange(problem.n), problem.labels] for done in trained])
+    weights = kept_weights(own, problem.weights).tolist()
+    kept = [k for k, weight in enumerate(weights) if weight > 0.0]
+    return [replace(members[k], weight=weights[k]) for k in kept], [trained[k] for k in kept]
+
+
+def _held_out(
+    problem: Problem,
+    config: FitConfig,
+    held_out: Array | None,
+    members: Sequence[Member],
+    trained: Sequence[Trained],
+) -> tuple[Array, Calibration | None]:
+    """Return class probabilities of all rows without them, recalibrated where rows are many, and the calibration.
+
+    From the folds; where rows were too many to be tuned on all of them, from the leave-one-out distributions of the
+    members, whose hyperparameters a single row has hardly moved. Otherwise a member that was tuned on a row has seen
+    it, and there are none.
+    """
+    if held_out is None:
+        honest = not config.policy.exact or all(member.spread == 0.0 for member in members)
+        if config.svm or not honest:  # nor do leave-one-out distributions of posteriors tell how good an SVM is
+            return np.full((problem.n, problem.n_classes), np.nan), None
+        weights = np.array([member.weight for member in members])
+        logs = combined(np.array([done.log_left_out for done in trained]), weights, config.vote)
+    else:
+        logs = np.log(np.maximum(held_out, np.finfo(float).tiny))
+    # Votes are not probabilities that could be calibrated.
+    calibrated = config.vote is None and not config.svm
+    if problem.n_classes == 2 and problem.n > SCHEDULE.calibration_rows and calibrated:
+        known = ~np.isnan(logs[:, 0])
+        left_out = logs[known], problem.labels[known], problem.weights[known]
+        logs[known] = cross_calibrated(*left_out)
+        return np.exp(logs), calibration(*left_out)
+    return np.exp(logs), None
+
+
+def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> PairMachines:
+    """Return the SVM of two classes with the main member's inducing inputs, trained on all rows; none is kept."""
+    main, model = ensemble.main, ensemble.svm_model
+    assert isinstance(main.few_points, LatentPredictor)
+    covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
+    penalties = model.C * problem.weights * config.importance[problem.labels]
+    solution = solve_svm(covariance, problem.y, penalties, config.slack)
+    solution.status.require()
+    points, coefficients = covariance.expansion(problem.y * solution.alpha)
+    return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)
+
+
+def _softmax_left_out(n_classes: int) -> Status:
+    """Return that the softmax likelihood was not tried, where classes are too many."""
+    if n_classes <= SCHEDULE.softmax_classes:
+        return CONVERGED
+    return Status(
+        False,
+        f"{n_classes} classes are predicted by least squares alone: the softmax likelihood, which suits classes that "
+        f"overlap, is tried for up to {SCHEDULE.softmax_classes}, to bound the time",
+    )

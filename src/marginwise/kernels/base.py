@@ -116,7 +116,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def with_values(self, values: Array) -> Self:
-        """Return the kernel with these values, in the order of :attr:`hyperparameters`.
+        """Return the kernel with these values, in the order of ``hyperparameters``.
 
         There may be one for each input where there was one for all, and the other way round.
         """

@@ -11,6 +11,7 @@ from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.kernels.base import Kernel
+from marginwise.kernels.borrowed import as_kernel
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.rbf import RBF
 from marginwise.model import Model, Values
@@ -112,6 +113,7 @@ def as_model(hyperparameters: Model | Values, kernel: Kernel | None = None) -> M
     ``hyperparameters`` is a model; or C, k0, koff, l_1 … l_d of the paper's kernel; or with another ``kernel`` its C
     alone, or C and values in the place of the kernel's own.
     """
+    kernel = as_kernel(kernel)
     if isinstance(hyperparameters, Model):
         if kernel is not None:
             raise InvalidInputError("kernel", kernel, "None with a model, which has a kernel, or C and a kernel")

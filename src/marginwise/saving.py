@@ -44,7 +44,7 @@ from marginwise.fitting.views import NormalScores, Selection
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
 from marginwise.inference.prediction import GaussianPredictor
-from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum
+from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, GPKernel, Laplacian, Linear, Precomputed, Sum
 from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
 from marginwise.model import Model
 from marginwise.multiclass import ClassPredictor, SoftmaxLink
@@ -90,7 +90,13 @@ _PARTS: tuple[type, ...] = (
     Status,
     Trace,
     Vote,
-    *(Model, RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum),
+    *(Model, RBF, AdditiveLaplacian, Blend, Constant, GPKernel, Laplacian, Linear, Precomputed, Sum),
+)
+
+#: Kernels of scikit-learn's Gaussian processes, which hold numbers and each other.
+_GP_KERNELS = (
+    *("CompoundKernel", "ConstantKernel", "DotProduct", "Exponentiation", "ExpSineSquared", "Hyperparameter", "Matern"),
+    *("Product", "RBF", "RationalQuadratic", "Sum"),
 )
 
 
@@ -290,6 +296,7 @@ def _own_types() -> set[str]:
     criteria = [criterion_class(name) for name in criterion_names()]
     likelihoods = {type(likelihood) for likelihood in LIKELIHOODS.values()}
     named = {_name(kind) for kind in (*_PARTS, *criteria, *likelihoods, *SEARCHES.values())}
+    named |= {f"sklearn.gaussian_process.kernels.{name}" for name in _GP_KERNELS}
     return _MODELS | {name for name in named if name.startswith("marginwise.")}  # users may register criteria
 
 

@@ -76,11 +76,13 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         relevance determination). "auto" tries 0 (one length scale for all inputs), 0.3 and 1 while the rows left out
         gain by it, and averages; with more inputs than half the rows it also tries models of a few screened columns. A
         number is taken as given.
-    kernel : "auto", "rbf" or Kernel, default="auto"
+    kernel : "auto", "rbf", Kernel or callable, default="auto"
         The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term:
         straight lines, smooth curves and steps along the axes are all within reach; terms that carry nothing are
         dropped. "rbf" is the paper's, a Gaussian bell and a constant. A kernel of ``marginwise.kernels``, or a sum of
-        them, says what form to tune; its own values don't matter.
+        them, says what form to tune; its own values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is
+        tuned around its own values and within its bounds, and of a function K(A, B) the amplitude is; a constant is
+        added to both.
     criterion : str or Criterion, default="auto"
         What is optimised; see ``marginwise.criterion_names()``. "auto" is "ls-loo", or "ep-loo" for two classes with
         ``predictor="svm"``. Other criteria are summed over the pairs of more than two classes. Change it to compare

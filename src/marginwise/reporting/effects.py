@@ -38,7 +38,11 @@ def add_effects(page: Page, model: Any, X: Any, influences: dict[str, float], po
         most = _EFFECTS if len(X) <= _MANY else _EFFECTS // 2
         strongest = [name for name, _ in ranked(influences)[:most]]
         _add_curves(page, model, X, names, strongest, positive_class)
-    _add_contributions(page, model, X, names, positive_class)
+    kernels = [member.hyperparameters.kernel for member in model.ensemble_.members]
+    if all(term.composition is not None for kernel in kernels for term in kernel.terms):
+        _add_contributions(page, model, X, names, positive_class)
+    else:
+        page.text("What single cells contribute is not shown: it takes a kernel that is a sum or product over columns.")
 
 
 def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[str], positive_class: Any) -> None:

@@ -292,12 +292,12 @@ def _types(skops: Any, archive: bytes) -> tuple[set[str], list[str]]:
 
 
 def _own_types() -> set[str]:
-    """Return the names of the package's types that a model may hold."""
+    """Return the names of types that a model may hold: the package's, and kernels that it can be given."""
     criteria = [criterion_class(name) for name in criterion_names()]
     likelihoods = {type(likelihood) for likelihood in LIKELIHOODS.values()}
     named = {_name(kind) for kind in (*_PARTS, *criteria, *likelihoods, *SEARCHES.values())}
-    named |= {f"sklearn.gaussian_process.kernels.{name}" for name in _GP_KERNELS}
-    return _MODELS | {name for name in named if name.startswith("marginwise.")}  # users may register criteria
+    own = {name for name in named if name.startswith("marginwise.")}  # users may register criteria
+    return _MODELS | own | {f"sklearn.gaussian_process.kernels.{name}" for name in _GP_KERNELS}
 
 
 def _skops() -> Any:

@@ -92,13 +92,18 @@ def sample_of(problem: Problem, n_rows: int, rng: np.random.Generator) -> Proble
     """Return the problem of some rows, few enough for the exact Gram matrix; the problem itself if it has no more."""
     if problem.n <= n_rows:
         return problem
+    return replace(problem.subset(sample_rows(problem, n_rows, rng)), inducing=None)
+
+
+def sample_rows(problem: Problem, n_rows: int, rng: np.random.Generator) -> Indices:
+    """Return about so many random rows, with labels in their shares, but for a few more of rare ones."""
     rows = []
     least = max(1, min(_RARE_ROWS, n_rows // problem.n_classes))
     for label in range(problem.n_classes):
         own = np.flatnonzero(problem.labels == label)
         size = max(round(n_rows * len(own) / problem.n), min(least, len(own)))
         rows.append(rng.permutation(own)[:size])
-    return replace(problem.subset(np.sort(np.concatenate(rows))), inducing=None)
+    return np.sort(np.concatenate(rows))
 
 
 def _second_commonest(problem: Problem) -> int:

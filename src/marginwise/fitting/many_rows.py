@@ -15,7 +15,7 @@ import numpy as np
 from marginwise._runtime.threads import one_thread
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.config import Choice, Chosen, FitConfig
-from marginwise.fitting.folds import sample_of
+from marginwise.fitting.folds import sample_of, sample_rows
 from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels
 from marginwise.fitting.optima import best_only, distinct_optima
 from marginwise.fitting.rank import in_blocks
@@ -36,14 +36,16 @@ def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     if config.declared.scored:
         views.append(NormalScores.of(sample.X, sample.weights))
     choices: list[Choice] = []
-    start = config.declared.start
+    start, spreads = config.declared.start, config.declared.spreads
     with one_thread():
         for view in views:
             rows = sample if view is None else selected(sample, view)
             found = _Searches(rows, n_rows, view, config)
             begun = found.searcher.first(start, found.searcher.quiet if choices else config.settings)
             optima = distinct_optima(begun) if config.all_optima else best_only(begun)
-            choices += [found.choice(one.tuning, one.share / len(views)) for one in optima]
+            for one in optima:
+                choices.append(found.choice(one.tuning, spreads, one.share / len(views)))
+                spreads = tuple(s for s in spreads if s == choices[-1].candidate.spread)  # the others take it
             start = begun.hyperparameters
     return Chosen(choices, None)
 
@@ -60,33 +62,44 @@ class _Searches(NamedTuple):
     def searcher(self) -> Searcher:
         return Searcher(self.rows, self.config.declared.criterion, self.config.settings)
 
-    @property
-    def spread(self) -> float:
-        """The largest of the spreads: so many rows tell length scales apart."""
-        return max(self.config.declared.spreads, default=0.0)
-
-    def choice(self, begun: Tuning, weight: float) -> Choice:
-        """Return a member from where a search with one length scale has ended."""
-        tuning = with_restarts(begun, self._last(begun))
+    def choice(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Choice:
+        """Return a member from where a search with one length scale has ended, with the best of some spreads."""
+        spread, near = self._near(begun, spreads)
+        tuning = with_restarts(begun, self._last(spread, near))
         labels, scale = self._labels(tuning.hyperparameters)
-        candidate = Candidate(self.config.declared.start, self.spread, labels)
-        return Choice(candidate, tuning, scale, weight, self.view)
+        return Choice(Candidate(self.config.declared.start, spread, labels), tuning, scale, weight, self.view)
 
-    def _last(self, begun: Tuning) -> Tuning:
-        """Search with a length scale for each input, on few rows and then on the sample in blocks."""
-        searcher = self.searcher
-        start = WarmStart.after(searcher.criterion, begun)
-        settings = replace(self.config.settings.with_spread(self.spread), seed=0, n_jobs=1)
-        if self.spread > 0.0:
-            start = start.freed(self.rows.X.shape[1])
-            near = sample_of(self.rows, SCHEDULE.near_rows, np.random.default_rng([self.config.settings.seed, _NEAR]))
-            quiet = replace(searcher.quiet.with_spread(self.spread).going_on(SCHEDULE.near_evaluations), n_jobs=1)
-            found = tune_problem(near, searcher.criterion, start.model, quiet)
-            start = WarmStart.after(searcher.criterion, found)
-        settings = settings.going_on(SCHEDULE.wide_evaluations)
-        settings = replace(settings, search=with_curvature(settings.search, start.curvature))
-        rows = self._in_blocks(self.rows, start.model, single=searcher.criterion.closed_form)
-        return tune_problem(rows, searcher.criterion, start.model, settings)
+    def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, WarmStart]:
+        """Search with a length scale for each input on few rows; the others choose among several spreads.
+
+        The criterion could not: it is optimistic, the more so the more freely length scales may differ.
+        """
+        searcher, n = self.searcher, self.rows.n
+        best, chosen = -np.inf, (0.0, WarmStart.after(searcher.criterion, begun))
+        start = chosen[1].freed(self.rows.X.shape[1]).model
+        rng = np.random.default_rng([self.config.settings.seed, _NEAR])
+        few = sample_rows(self.rows, min(SCHEDULE.near_rows, 2 * n // 3), rng)
+        near, others = self.rows.subset(few), self.rows.subset(np.setdiff1d(np.arange(n), few))
+        for spread in spreads:
+            settings = replace(searcher.quiet.with_spread(spread).going_on(SCHEDULE.near_evaluations), n_jobs=1)
+            found = WarmStart.after(searcher.criterion, tune_problem(near, searcher.criterion, start, settings))
+            value = self._told(near, others, found.model) if len(spreads) > 1 else 0.0
+            if value > best:
+                best, chosen = value, (spread, found)
+        return chosen
+
+    def _told(self, near: Problem, others: Problem, model: Model) -> float:
+        """Return the log-probability of the labels of other rows, of the model trained on a few."""
+        logs = self.config.declared.labels[0].train(near, model).predictor.log_proba(others.X)
+        return float(others.weights @ logs[np.arange(others.n), others.labels])
+
+    def _last(self, spread: float, near: WarmStart) -> Tuning:
+        """Search on the sample in blocks."""
+        settings = self.config.settings.with_spread(spread).going_on(SCHEDULE.wide_evaluations)
+        settings = replace(settings, search=with_curvature(settings.search, near.curvature), seed=0, n_jobs=1)
+        criterion = self.config.declared.criterion
+        rows = self._in_blocks(self.rows, near.model, single=criterion.closed_form)
+        return tune_problem(rows, criterion, near.model, settings)
 
     def _labels(self, model: Model) -> tuple[LabelModel, Scale]:
         """Return the label model under which rows left out are most probable, with its scale.

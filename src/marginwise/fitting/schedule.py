@@ -39,8 +39,8 @@ class Schedule:
         Evaluations of the last search on all rows; fewer where rows are many, because each costs more and the search
         begins nearer to its end.
     near_rows, near_evaluations : int
-        Rows and evaluations of the first search with a length scale for each input, where an exact matrix of all rows
-        would be too large.
+        Rows and evaluations of the first searches with a length scale for each input, where an exact matrix of all rows
+        would be too large; the other rows choose a spread.
     wide_rows, wide_local, wide_evaluations : int
         Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
     softmax_classes : int

@@ -92,7 +92,9 @@ def grid(
         shown.append([label, *(None if one is None else one[0] for one in found)])
         for column_label, one in zip(columns.values(), found, strict=True):
             if one is not None:
-                records.append({corner.lower(): label, "column": column_label, **one[1]})
+                records.append({"row": label, "column": column_label, **one[1]})
+    names = dict.fromkeys(key for record in records for key in record)
+    records = [{key: record.get(key) for key in names} for record in records]
     return PageTable(stem or name, *titled(name, **fill), [corner, *columns.values()], shown, records)
 
 

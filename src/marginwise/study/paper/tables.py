@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -48,17 +48,12 @@ from marginwise.study.paper.settings import (
     in_setting,
     nearest,
 )
+from marginwise.study.report import tables as report
 from marginwise.study.report.summary import Sample, Trials
-from marginwise.study.report.tables import spread
+from marginwise.study.report.tables import C, Entry, R, spread
 
 #: A cell of table tab:results.
 Where = tuple[str, PaperColumn]
-
-R = TypeVar("R")
-C = TypeVar("C")
-
-#: What a cell of a table shows, and what is written of it as CSV.
-Entry = tuple[Value, dict[str, object]]
 
 #: What is said around the numbers, from ``words.toml``.
 WORDS: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
@@ -83,19 +78,7 @@ def grid(
 
     ``name`` is that of its words, which ``fill`` fills in; ``stem`` that of its file, where it is another.
     """
-    shown: list[list[Value]] = []
-    records: list[dict[str, object]] = []
-    for row, label in rows.items():
-        found = [entry(row, column) for column in columns]
-        if not any(found):
-            continue
-        shown.append([label, *(None if one is None else one[0] for one in found)])
-        for column_label, one in zip(columns.values(), found, strict=True):
-            if one is not None:
-                records.append({"row": label, "column": column_label, **one[1]})
-    names = dict.fromkeys(key for record in records for key in record)
-    records = [{key: record.get(key) for key in names} for record in records]
-    return PageTable(stem or name, *titled(name, **fill), [corner, *columns.values()], shown, records)
+    return report.grid(stem or name, *titled(name, **fill), rows, columns, entry, corner)
 
 
 def _sample(sample: Sample, detail: str = "") -> Entry | None:

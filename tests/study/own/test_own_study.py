@@ -206,9 +206,7 @@ def test_the_report_has_them_in_every_table(place, capsys):
     for name in ("methods-test-error", "methods-log-loss", "methods-seconds"):
         cells = {(r["dataset"], r["method"]) for r in read_table(output / "tables" / f"{name}.csv") if r["mean"]}
         assert {("flowers", "alignment"), ("flowers", "gacv-walk"), ("crabs", "tuned-svc")} <= cells, name
-    sizes = {
-        r["what"]: r["ours"] for r in read_table(output / "tables" / "table1-data.csv") if r["dataset"] == "flowers"
-    }
+    sizes = {r["column"]: r["ours"] for r in read_table(output / "tables" / "table1-data.csv") if r["row"] == "flowers"}
     assert sizes == {"inputs": "6", "training": "60", "test": "30"}
     assert {scan["dataset"] for scan in read_table(output / "scans.csv")} == {"flowers", "crabs"}
     for kind in ("histogram", "spread"):

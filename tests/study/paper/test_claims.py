@@ -25,7 +25,15 @@ from marginwise.study.paper.claims import (
 )
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.optima import CRITERIA, MajorityVote, Paired, Scan
-from marginwise.study.paper.settings import HMC, MAXIMISED, NEAREST_ASCENT, NEAREST_WALK, SMOOTHED, nearest
+from marginwise.study.paper.settings import (
+    HMC,
+    MAXIMISED,
+    NEAREST_ASCENT,
+    NEAREST_WALK,
+    SCANNED_SMOOTHING,
+    SMOOTHED,
+    nearest,
+)
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, printed
@@ -244,10 +252,12 @@ def test_determinism_is_judged_by_the_papers_sampler(published):
 
 
 def test_smoothing_needs_variations(published):
+    beside = {**SMOOTHED, **{name: "span-walk-looser" for name in SCANNED_SMOOTHING if "c2" in name}}
+
     def smoothed(shift: float) -> Findings:
         rows = [
             replace(row, method=name, test_error=row.test_error + shift)
-            for name, method in SMOOTHED.items()
+            for name, method in beside.items()
             for row in published.trials.rows
             if row.method == method
         ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from marginwise.study import Effort, Trial, TrialRow
-from marginwise.study.paper import tables
+from marginwise.study.paper import tables, variations
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.probes import FLIPPED, GRADIENTS, NOISE_DRAWS, ROWS, KnownNoise, SampledGradient
 from marginwise.study.paper.settings import MAXIMISED
@@ -47,10 +47,10 @@ def test_tables_show_where_the_evidence_is_greatest_and_what_gradients_cost():
     rows += [TrialRow(f"rows-{n}", name, 0, 0, "done", extra=extra) for n in ROWS for name in GRADIENTS]
     findings = Findings(Trials(paper_rows()), varied=Trials(rows))
     assert [row[1].value for row in tables.known_noise(findings).rows] == [100 - 100 * p for p in FLIPPED]
-    assert tables.sampling_cost(findings).rows[0][1].detail == "noise 10%, all zero 50%"
+    assert variations.sampling_cost(findings).rows[0][1].detail == "noise 10%, all zero 50%"
     text = " ".join(part for section in first_part(findings) for part in section.parts if isinstance(part, str))
     assert "throughout: with 0%, 2%, 5%, 10%, 20% of labels flipped, the median k0 is 100, 98, 95, 90, 80" in text
-    assert tables.known_noise(Findings(Trials([]))) is tables.sampling_cost(Findings(Trials([]))) is None
+    assert tables.known_noise(Findings(Trials([]))) is variations.sampling_cost(Findings(Trials([]))) is None
 
 
 def test_the_rise_is_told_apart():

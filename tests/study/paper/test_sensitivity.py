@@ -9,7 +9,7 @@ import pytest
 
 from marginwise.display.table import PageTable
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper import report, tables
+from marginwise.study.paper import report, tables, variations
 from marginwise.study.paper.compare import (
     compare_means,
     joint_place,
@@ -96,7 +96,7 @@ def test_draws_are_averaged_with_the_studys_own(findings):
     sample = over_draws(findings.everything(), "crabs", SIMPLE[2], nearest("gacv-walk")).ours
     assert sample.n == 4
     assert sample.mean == pytest.approx((paper.ERRORS["crabs"][2][0] + 3 * 20.0) / 4)
-    table = tables.other_draws(findings)
+    table = variations.other_draws(findings)
     rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert rows["Crabs, GACV"]["over draws"].text.endswith("(4)")
     assert rows["Twonorm, GACV"]["over draws"] is None
@@ -156,13 +156,13 @@ def test_every_table_shows_its_records(findings):
 
 
 def test_the_papers_sampler_beside_the_guided_one(findings):
-    table = tables.papers_sampler(findings)
+    table = variations.papers_sampler(findings)
     assert [row[0] for row in table.rows] == list(DATASETS.values())
     own = findings.trials.done("crabs", HMC)[0]
     ends = np.log([row.hyperparameters for row in findings.varied.done("crabs", REPEATED)])
     apart = np.abs(np.log(own.hyperparameters) - ends.mean(axis=0)) / (ends.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 3))
     assert table.rows[0][3].value == pytest.approx(np.median(apart))
-    assert tables.papers_sampler(replace(findings, varied=Trials([]))) is None
+    assert variations.papers_sampler(replace(findings, varied=Trials([]))) is None
 
 
 def _text(sections) -> str:

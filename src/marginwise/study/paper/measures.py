@@ -12,7 +12,7 @@ from marginwise.study.paper.compare import n_test
 from marginwise.study.paper.findings import Findings, NoTrialsError
 from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, SIMPLE, PaperColumn
 from marginwise.study.paper.optima import Scan
-from marginwise.study.paper.settings import HMC, MAXIMISED, SMOOTHED
+from marginwise.study.paper.settings import HMC, MAXIMISED, SCANNED_SMOOTHING, SMOOTHED, nearest
 from marginwise.study.report.summary import counted_error
 
 Values = dict[str, float]
@@ -103,14 +103,16 @@ def _facts(findings: Findings, dataset: str, method: str, name: str) -> list[flo
 
 def moved_by_smoothing(findings: Findings) -> Values:
     """Return by how many of the paper's standard deviations other smoothing parameters move the mean."""
+    columns = {column.method: column for column in SIMPLE}
+    beside = {name: (method, columns[method]) for name, method in SMOOTHED.items()}
+    beside |= {name: (nearest(_SPAN.method), _SPAN) for name in SCANNED_SMOOTHING if "c2" in name}
     found = {}
-    for name, method in SMOOTHED.items():
-        column = next(column for column in SIMPLE if column.method == method)
-        for place, (dataset, label) in enumerate(DATASETS.items()):
+    for name, (method, column) in beside.items():
+        for dataset, label in DATASETS.items():
             there = findings.varied.sample(dataset, name).mean
             here = findings.thorough().trials.sample(dataset, method).mean
             if there is None or here is None:
-                raise NoTrialsError(f"no {name} on {list(DATASETS.values())[place]}")
+                raise NoTrialsError(f"no {name} on {label}")
             sd = paper.ERRORS[dataset][paper.COLUMNS.index(column)][1]
             found[f"{label}, {name}: {there:.1f}, was {here:.1f}"] = abs(there - here) / sd
     return found

@@ -153,6 +153,7 @@ class PathFigure(Drawing):
         last = self.layout.mosaic.rpartition(";")[2]
         for key in dict.fromkeys(last):
             panels[key].set_xlabel(self.layout.axis)
+            panels[key].locator_params(axis="x", nbins=5)
 
     def _draw(self, axes: Axes, panel: Panel) -> None:
         names = self._scales() if panel.scales else panel.columns

@@ -9,7 +9,7 @@ from marginwise._wording import numbered
 from marginwise.display.document import Document, PagePart, Section
 from marginwise.display.drawing import FORMATS, Drawing
 from marginwise.display.table import minus
-from marginwise.study.paper import figures, paths, tables
+from marginwise.study.paper import figures, paths, tables, variations
 from marginwise.study.paper.compare import all_datasets, all_methods, compare_previous, over_draws
 from marginwise.study.paper.findings import Findings, gather, parted
 from marginwise.study.paper.optima import MajorityVote, Paired, Scan
@@ -135,7 +135,7 @@ def contents(findings: Findings, searches: Sequence[Drawing]) -> list[Section]:
             *spreads,
         ]
     if findings.votes:
-        optima.append(tables.votes(findings))
+        optima.append(variations.votes(findings))
     judged: list[PagePart | str | None] = [] if findings.miniature else [tables.claims(findings)]
     errors = [*(tables.means(view.trials, name) for name, view in [*views.items()][1:])]
     errors += [tables.cells(view.trials, name) for name, view in views.items()]
@@ -174,17 +174,17 @@ def contents(findings: Findings, searches: Sequence[Drawing]) -> list[Section]:
 def _variations(findings: Findings) -> list[PagePart | str | None]:
     """Show what the paper leaves open, and how much depends on it."""
     if not findings.varied.rows:
-        return ["No setting was varied yet: marginwise study run --sensitivity.", tables.papers_sampler(findings)]
+        return ["No setting was varied yet: marginwise study run --sensitivity.", variations.papers_sampler(findings)]
     return [
-        *tables.settings(findings),
-        tables.courses(findings),
-        tables.other_draws(findings),
-        *tables.smoothing(findings),
-        tables.papers_sampler(findings),
-        tables.normalised(findings),
-        tables.pairs(findings),
+        *variations.settings(findings),
+        variations.courses(findings),
+        variations.other_draws(findings),
+        *variations.smoothing(findings),
+        variations.papers_sampler(findings),
+        variations.normalised(findings),
+        variations.pairs(findings),
         tables.known_noise(findings),
-        tables.sampling_cost(findings),
+        variations.sampling_cost(findings),
         told("open"),
     ]
 

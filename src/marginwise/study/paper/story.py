@@ -53,7 +53,7 @@ def first_part(findings: Findings) -> list[Section]:
     shown: list[PagePart | str] = [tables.means(findings.nearest().trials, next(iter(findings.settings()))), drawn]
     if findings.miniature:
         withheld = f"The {len(CLAIMS)} claims are judged by a full run, not by a miniature."
-        return [Section(holds.title, [*holds.parts, withheld, *shown])]
+        return [Section(holds.title, [*holds.parts, withheld, *shown, *_others(findings.trials)])]
     holds.parts.extend([*_settings(findings), *_claims(findings), *shown, *_others(findings.trials)])
     sections = {
         "What does not, and why": (_failing, _nearest, _cells, _crabs, _delve, _smoothing, _lengths, _printed),
@@ -288,7 +288,7 @@ def _votes(findings: Findings) -> Iterator[str]:
             better = sum(gain > 0 for gain in gains)
             parts.append(f"{name} in {better} of {len(gains)} cells, by {np.mean(gains):.1f} %")
     chosen = [vote.single - vote.chosen for vote in findings.votes if vote.method in walked]
-    more = f" The one that errs least on a validation set gains {np.mean(chosen):.1f} %." if chosen else ""
+    more = f" Choosing one by a validation set gains {np.mean(chosen):.1f} %." if chosen else ""
     if parts:
         yield told("votes", cells="; ".join(parts), chosen=more)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -21,44 +21,32 @@ from marginwise.study.paper.compare import (
     compare_means,
     compare_previous,
     compared,
-    nearness,
     over_draws,
     with_own,
 )
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.numbers import DATASETS, EARLY, EVIDENCE, PREVIOUS_COLUMNS, SIMPLE, PaperColumn
+from marginwise.study.paper.numbers import DATASETS, EVIDENCE, PREVIOUS_COLUMNS, SIMPLE, PaperColumn
 from marginwise.study.paper.optima import SCANNED
-from marginwise.study.paper.probes import CS, FLIPPED, GRADIENTS, NOISE_DRAWS, SIZED
+from marginwise.study.paper.probes import FLIPPED, NOISE_DRAWS
 from marginwise.study.paper.settings import (
     ASCENT_SETTINGS,
     DELVE,
     DRAWN,
-    EP_ASCENT,
     HMC,
     MAXIMISED,
-    NEAREST,
-    NORMALISED,
-    REPEATED,
     SCANNED_SMOOTHING,
     SMOOTHED,
     THOROUGH,
     WALK_SETTINGS,
-    AscentSetting,
-    WalkSetting,
     in_setting,
     nearest,
 )
+from marginwise.study.report import tables as report
 from marginwise.study.report.summary import Sample, Trials
-from marginwise.study.report.tables import spread
+from marginwise.study.report.tables import C, Entry, R, spread
 
 #: A cell of table tab:results.
 Where = tuple[str, PaperColumn]
-
-R = TypeVar("R")
-C = TypeVar("C")
-
-#: What a cell of a table shows, and what is written of it as CSV.
-Entry = tuple[Value, dict[str, object]]
 
 #: What is said around the numbers, from ``words.toml``.
 WORDS: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
@@ -83,30 +71,20 @@ def grid(
 
     ``name`` is that of its words, which ``fill`` fills in; ``stem`` that of its file, where it is another.
     """
-    shown: list[list[Value]] = []
-    records: list[dict[str, object]] = []
-    for row, label in rows.items():
-        found = [entry(row, column) for column in columns]
-        if not any(found):
-            continue
-        shown.append([label, *(None if one is None else one[0] for one in found)])
-        for column_label, one in zip(columns.values(), found, strict=True):
-            if one is not None:
-                records.append({corner.lower(): label, "column": column_label, **one[1]})
-    return PageTable(stem or name, *titled(name, **fill), [corner, *columns.values()], shown, records)
+    return report.grid(stem or name, *titled(name, **fill), rows, columns, entry, corner)
 
 
-def _sample(sample: Sample, detail: str = "") -> Entry | None:
+def sample_entry(sample: Sample, detail: str = "") -> Entry | None:
     """Return an entry with mean, spread and number of trials; None without any."""
     if not sample.n:
         return None
     return Cell(spread(sample), sample.mean, "", detail), {"mean": sample.mean, "sd": sample.sd, "trials": sample.n}
 
 
-def _cell(cell: Comparison, *, theirs: bool = True) -> Entry:
+def cell_entry(cell: Comparison, *, theirs: bool = True) -> Entry:
     """Return an entry with our mean, coloured by how near it is to theirs, which stands below."""
     tone = "good" if cell.within(1) else "bad" if cell.within(2) is False else ""
-    shown = Cell(spread(cell.ours), cell.ours.mean, tone, _theirs(cell) if theirs else "")
+    shown = Cell(spread(cell.ours), cell.ours.mean, tone, theirs_of(cell) if theirs else "")
     return shown, {
         "dataset": cell.dataset,
         "method": cell.column.method,
@@ -123,18 +101,18 @@ def _cell(cell: Comparison, *, theirs: bool = True) -> Entry:
     }
 
 
-def _theirs(cell: Comparison) -> str:
+def theirs_of(cell: Comparison) -> str:
     """Return what the paper has in a cell; nothing if it has not."""
     if cell.published is None:
         return ""
     return f"{cell.published:.1f}" + ("" if cell.published_sd is None else f" ± {cell.published_sd:.1f}")
 
 
-def _labels(columns: Sequence[PaperColumn]) -> dict[PaperColumn, str]:
+def labels_of(columns: Sequence[PaperColumn]) -> dict[PaperColumn, str]:
     return {column: column.label for column in columns}
 
 
-def _cell_names(columns: Sequence[PaperColumn], datasets: Iterable[str] = DATASETS) -> dict[Where, str]:
+def cell_names(columns: Sequence[PaperColumn], datasets: Iterable[str] = DATASETS) -> dict[Where, str]:
     return {(d, column): f"{paper.label(d)}, {column.label}" for d in datasets for column in columns}
 
 
@@ -170,8 +148,8 @@ def means(trials: Trials, setting: str) -> PageTable:
     return grid(
         "table3-wide",
         all_datasets(trials),
-        _labels(columns),
-        lambda dataset, column: _cell(compared(trials, dataset, column)),
+        labels_of(columns),
+        lambda dataset, column: cell_entry(compared(trials, dataset, column)),
         stem=f"table3-{_stem(setting)}-wide",
         setting=setting,
     )
@@ -183,7 +161,7 @@ def cells(trials: Trials, setting: str) -> PageTable:
     rows: list[list[Value]] = [
         [
             cell.name,
-            Cell(_theirs(cell) or NOTHING, cell.published),
+            Cell(theirs_of(cell) or NOTHING, cell.published),
             Cell(spread(cell.ours), cell.ours.mean),
             signed(cell.difference),
             signed(cell.in_standard_errors),
@@ -192,7 +170,7 @@ def cells(trials: Trials, setting: str) -> PageTable:
         for cell in shown
     ]
     header = ["Cell", "paper", "ours", "difference", "in standard errors", "our mean is"]
-    records = [{"dataset": cell.dataset, "column": cell.column.label, **_cell(cell)[1]} for cell in shown]
+    records = [{"dataset": cell.dataset, "column": cell.column.label, **cell_entry(cell)[1]} for cell in shown]
     return PageTable(f"table3-{_stem(setting)}", *titled("table3", setting=setting), header, rows, records)
 
 
@@ -265,14 +243,14 @@ def _single(
     def entry(dataset: str, column: PaperColumn) -> Entry | None:
         if (cell := found.get((dataset, column))) is None:
             return None
-        z, theirs = cell.in_standard_errors, _theirs(cell)
+        z, theirs = cell.in_standard_errors, theirs_of(cell)
         tone = "" if z is None else "bad" if abs(z) > 2 else "good" if abs(z) <= 1 else ""
         apart = "" if z is None else f"; {minus(f'{z:+.1f}')} se"
         text = NOTHING if cell.value is None else f"{cell.value:.1f} ({cell.ours.n})"
-        return Cell(text, cell.value, tone, f"{theirs}{apart}"), _cell(cell)[1]
+        return Cell(text, cell.value, tone, f"{theirs}{apart}"), cell_entry(cell)[1]
 
     rows, stem = all_datasets(trials), f"{name}-{_stem(setting)}" if setting else name
-    return grid(name, rows, _labels(with_own(columns, trials)), entry, stem=stem, setting=setting)
+    return grid(name, rows, labels_of(with_own(columns, trials)), entry, stem=stem, setting=setting)
 
 
 def sizes(own: Mapping[str, tuple[int, int, int]] | None = None) -> PageTable:
@@ -319,7 +297,7 @@ def times(trials: Trials) -> PageTable:
         f"{label} {paper.SECONDS[d][3] / paper.SECONDS[d][0]:.0f} of {searched(d, SIMPLE[2])}"
         for d, label in DATASETS.items()
     )
-    columns = _labels([alone, *with_own((*paper.SEARCHED, _BY_HMC), trials)])
+    columns = labels_of([alone, *with_own((*paper.SEARCHED, _BY_HMC), trials)])
     return grid("table2-times", all_datasets(trials), columns, entry, ratios=ratios)
 
 
@@ -337,7 +315,7 @@ def lengths(findings: Findings) -> PageTable:
         text = ", ".join(f"{key} {mean:,.0f}{' !' if mean > hour else ''}" for key, mean in found.items())
         return Cell(f"{hour:,.0f}", hour, detail=text), {"in_an_hour": hour, **found}
 
-    return grid("lengths", DATASETS, _labels(SIMPLE), entry)
+    return grid("lengths", DATASETS, labels_of(SIMPLE), entry)
 
 
 def sweeps(trials: Trials, dataset: str, column: PaperColumn, setting: str) -> float | None:
@@ -353,8 +331,10 @@ def searched(dataset: str, column: PaperColumn) -> int:
 
 def durations(trials: Trials) -> PageTable:
     """Return how long whole searches take, next to what the paper says of its own."""
-    columns = _labels((*paper.SEARCHED, _BY_HMC))
-    return grid("durations", DATASETS, columns, lambda d, column: _sample(trials.sample(d, column.method, "seconds")))
+    columns = labels_of((*paper.SEARCHED, _BY_HMC))
+    return grid(
+        "durations", DATASETS, columns, lambda d, column: sample_entry(trials.sample(d, column.method, "seconds"))
+    )
 
 
 def barriers(findings: Findings, setting: str) -> PageTable:
@@ -369,177 +349,7 @@ def barriers(findings: Findings, setting: str) -> PageTable:
         return Cell(f"{separate} of {len(found)}", separate, detail=f"{greatest:.2g}"), numbers
 
     rows = {name: paper.label(name) for name in dict.fromkeys([*DATASETS, *(s.dataset for s in findings.scans)])}
-    return grid("scans", rows, _labels(SCANNED), entry, stem=f"scans-{_stem(setting)}", setting=setting)
-
-
-def settings(findings: Findings) -> list[PageTable]:
-    """Show the declared settings of walks and ascents: what they are, the paper's cells in each, and how near it is."""
-    found, trials = [], findings.everything()
-    kinds: dict[str, tuple[Mapping[str, WalkSetting | AscentSetting], Sequence[PaperColumn]]] = {
-        "walks": (WALK_SETTINGS, SIMPLE),
-        "ascents": (ASCENT_SETTINGS, (EVIDENCE, EARLY)),
-    }
-    for kind, (declared, columns) in kinds.items():
-        rows: list[list[Value]] = [[key, one.detail or NOTHING, one.words] for key, one in declared.items()]
-        header = ["Setting", "other detail", "which is"]
-        records: list[dict[str, object]] = [dict(zip(header, row, strict=True)) for row in rows]
-        found.append(PageTable(f"settings-{kind}", *titled("settings", kind=kind), header, rows, records))
-        found += [_in_settings(trials, kind, declared, columns), _near(trials, kind, declared, columns)]
-    return found
-
-
-def _in_settings(trials: Trials, kind: str, keys: Iterable[str], columns: Sequence[PaperColumn]) -> PageTable:
-    names = _cell_names(columns)
-    shown = [k for k in keys if any(trials.done(d, in_setting(column.method, k)) for d, column in names)]
-
-    def entry(where: Where, key: str) -> Entry | None:
-        dataset, column = where
-        cell = compared(trials, dataset, column, in_setting(column.method, key))
-        if key == "paper":
-            return Cell(_theirs(cell), cell.published), {"published": cell.published}
-        return _cell(cell, theirs=False) if cell.ours.n else None
-
-    header = {key: key for key in ("paper", *shown)}
-    return grid("sensitivity", names, header, entry, "Cell", f"sensitivity-{kind}", kind=kind)
-
-
-def _near(trials: Trials, kind: str, keys: Iterable[str], columns: Sequence[PaperColumn]) -> PageTable:
-    table = nearness(trials, keys, columns)
-    rows: list[list[Value]] = [
-        [
-            row.setting,
-            *(Cell(f"{value:.2f}", value) for value in (row.distance, *row.halves)),
-            f"{row.within_1_sd} of {row.cells}",
-            f"{row.within_2_se} of {row.cells}",
-            f"{row.trials[0]} to {row.trials[1]}",
-        ]
-        for row in table
-    ]
-    header = ["Setting", "distance", "first half", "second half", "within 1 sd", "within 2 standard errors", "trials"]
-    records = [vars(row) | {"halves": " ".join(f"{half:.4g}" for half in row.halves)} for row in table]
-    return PageTable(f"nearest-{kind}", *titled("nearest", kind=kind), header, rows, records)
-
-
-def courses(findings: Findings) -> PageTable:
-    """Show steps and final amplitudes of the ascents in every setting."""
-    trials = findings.everything()
-
-    def entry(key: str, dataset: str) -> Entry | None:
-        method = in_setting(EVIDENCE.method, key)
-        steps, ends = trials.sample(dataset, method, "evaluations"), trials.hyperparameters(dataset, method)
-        if steps.median is None or not len(ends):
-            return None
-        k0 = float(ends[:, 1].mean())
-        return Cell(f"{steps.median:.0f} ({steps.n})", steps.median, detail=f"k0 {k0:,.3g}"), {"k0": k0}
-
-    return grid("ascent-courses", {key: key for key in ASCENT_SETTINGS}, DATASETS, entry, "Setting")
-
-
-def other_draws(findings: Findings) -> PageTable:
-    """Show cells over draws of the data sets that are drawn, and on the files of the DELVE archive."""
-    trials = findings.everything()
-
-    def entry(where: Where, what: str) -> Entry | None:
-        dataset, column = where
-        method = nearest(column.method) if column in paper.COLUMNS else column.method
-        found = {
-            "own draw": lambda: compared(trials, dataset, column, method),
-            "over draws": lambda: over_draws(trials, dataset, column, method),
-            "even in colour alone": lambda: over_draws(trials, dataset, column, method, coloured=True),
-            "DELVE file": lambda: compared(trials, dataset, column, method, DELVE.get(dataset, NOTHING)),
-        }
-        if what == "paper":
-            quoted = dict(zip(PREVIOUS_COLUMNS, paper.PREVIOUS[dataset], strict=True)).get(column)
-            theirs = _theirs(compared(trials, dataset, column)) or (NOTHING if quoted is None else f"{quoted:.1f}")
-            return Cell(theirs), {}
-        return _cell(cell, theirs=False) if (cell := found[what]()).ours.n > 1 else None
-
-    columns = ("paper", "own draw", "over draws", "even in colour alone", "DELVE file")
-    rows = _cell_names((*paper.COLUMNS, *PREVIOUS_COLUMNS), DRAWN)
-    return grid("draws", rows, {what: what for what in columns}, entry, "Cell")
-
-
-def smoothing(findings: Findings) -> list[PageTable]:
-    """Show walks with other smoothing parameters: thorough ones, and those of the scan in the nearest setting."""
-    trials, columns = findings.everything(), {column.label: column for column in SIMPLE}
-    methods = dict.fromkeys(SMOOTHED.values())
-    rows = {name: name for method in methods for name in (method, *(n for n, own in SMOOTHED.items() if own == method))}
-    scanned = {(nearest(columns[label].method), label): f"{label}, as printed" for label in ("LE2", "Span")}
-    scanned |= {(name, label): f"{label}, {words}" for name, (label, _, words) in SCANNED_SMOOTHING.items()}
-
-    def entry(walk: tuple[str, str], dataset: str) -> Entry | None:
-        cell = compared(trials, dataset, columns[walk[1]], walk[0])
-        return _cell(cell, theirs=False) if cell.ours.n else None
-
-    return [
-        grid("smoothing", rows, DATASETS, lambda name, dataset: _sample(trials.sample(dataset, name)), "Walk"),
-        grid("smoothing-scan", scanned, DATASETS, entry, "Walk"),
-    ]
-
-
-def papers_sampler(findings: Findings) -> PageTable | None:
-    """Show the ascents by the paper's sampler next to guided ones from the same start; None without any."""
-    trials = findings.everything()
-
-    def entry(dataset: str, what: str) -> Entry | None:
-        own, guided = trials.done(dataset, HMC), trials.done(dataset, REPEATED)
-        if not own or len(guided) < 2:
-            return None
-        if what == "steps":
-            return own[0].evaluations, {}
-        if what in ("test error (%)", "guided"):
-            return _sample(trials.sample(dataset, REPEATED if what == "guided" else HMC))
-        ends = np.log([row.hyperparameters or () for row in guided])
-        moved = np.abs(np.log(own[0].hyperparameters or ()) - ends.mean(axis=0))
-        apart = float(np.median(moved / (ends.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(ends)))))
-        return Cell(f"{apart:.1f}", apart, detail=f"{np.median(moved):.2g} in ln λ"), {"ends": apart}
-
-    columns = ("test error (%)", "guided", "difference of the ends", "steps")
-    table = grid("hmc", DATASETS, {name: name for name in columns}, entry)
-    return table if table.rows else None
-
-
-def normalised(findings: Findings) -> PageTable | None:
-    """Show ascents on the evidence as it is and on that of the normalised model, from the same starts; None without."""
-    trials = findings.everything()
-    models, ends = (
-        {EP_ASCENT: "as it is", NORMALISED: "normalised"},
-        {"test": "last", "oracle": "least", "early": "validated"},
-    )
-    kinds = {(m, f"{end}_error"): f"{model}, {what}" for m, model in models.items() for end, what in ends.items()}
-    table = grid("normalised", DATASETS, kinds, lambda dataset, kind: _sample(trials.sample(dataset, *kind)))
-    return table if table.rows else None
-
-
-def pairs(findings: Findings) -> PageTable | None:
-    """Show TunedSVC against the ascents, row by row of the test set; None without any."""
-    found = {(pair.dataset, pair.method, pair.predicted): pair for pair in findings.pairs}
-
-    def entry(dataset: str, kind: tuple[str, str]) -> Entry | None:
-        if (pair := found.get((dataset, *kind))) is None:
-            return None
-        z = pair.in_standard_errors
-        tone = "bad" if z > 2 else "good" if z < -2 else ""
-        shown = minus(f"{pair.difference:+.2f} ± {pair.standard_error:.2f}")
-        return Cell(shown, pair.difference, tone, minus(f"{z:+.1f} se")), vars(pair)
-
-    methods = {EVIDENCE.method: THOROUGH, nearest(EVIDENCE.method): NEAREST}
-    columns = {(m, by): f"{name}, {by}" for m, name in methods.items() for by in ("posterior", "svm")}
-    table = grid("pairs", DATASETS, columns, entry)
-    return table if table.rows else None
-
-
-def votes(findings: Findings) -> PageTable:
-    """Show what the ends of all trials of a criterion say together."""
-    found = {(vote.dataset, vote.method): vote for vote in findings.votes}
-
-    def entry(dataset: str, column: PaperColumn) -> Entry | None:
-        if (vote := found.get((dataset, column.method))) is None:
-            return None
-        tone, single = "good" if vote.gain > 0 else "bad", f"single {vote.single:.1f}, chosen {vote.chosen:.1f}"
-        return Cell(f"{vote.together:.1f} ({vote.voters})", vote.together, tone, single), vars(vote)
-
-    return grid("votes", {dataset: paper.label(dataset) for dataset, _ in found}, _labels(SIMPLE), entry)
+    return grid("scans", rows, labels_of(SCANNED), entry, stem=f"scans-{_stem(setting)}", setting=setting)
 
 
 def known_noise(findings: Findings) -> PageTable | None:
@@ -553,28 +363,12 @@ def known_noise(findings: Findings) -> PageTable | None:
             return None
         values = np.array(ends)[:, 0 if what == "C" else 1]
         if what == "test error (%)":
-            return _sample(Sample(tuple(v for name in names for v in trials.sample(name, MAXIMISED).values)))
+            return sample_entry(Sample(tuple(v for name in names for v in trials.sample(name, MAXIMISED).values)))
         middle = float(np.median(values))
         return Cell(f"{middle:,.3g} ({len(ends)})", middle, detail=f"{values.min():,.3g} to {values.max():,.3g}"), {}
 
     columns = {what: what for what in ("k0", "C", "test error (%)")}
     table = grid("known-noise", {p: f"{p:.0%}" for p in FLIPPED}, columns, entry, "Labels flipped")
-    return table if table.rows else None
-
-
-def sampling_cost(findings: Findings) -> PageTable | None:
-    """Show what a gradient by the paper's sampler costs, by rows and C; None without any."""
-    trials = findings.varied
-
-    def entry(dataset: str, method: str) -> Entry | None:
-        if not (rows := trials.done(dataset, method)):
-            return None
-        seconds, noise, zeros = (rows[0].extra[name] for name in ("step_seconds", "noise", "zeros"))
-        shown = f"noise {noise:.0%}, all zero {zeros:.0%}"
-        return Cell(f"{seconds:.2g} s", seconds, detail=shown), dict(rows[0].extra)
-
-    columns = {name: f"C = {C:g}" for name, C in zip(GRADIENTS, CS, strict=True)}
-    table = grid("sampling-cost", {name: name.removeprefix("rows-") for name in SIZED}, columns, entry, "Rows")
     return table if table.rows else None
 
 

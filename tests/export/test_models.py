@@ -257,6 +257,14 @@ def test_doubles_stay_doubles():
     assert kinds <= {onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_rows_give_no_answers(n_classes):
+    X = numbers(40)
+    model = quick().fit(X, labels_of(X, n_classes))
+    shapes = {name: result.shape for name, result in results_of(to_onnx(model), {"X": X[:0]}).items()}
+    assert shapes == {"label": (0,), "probabilities": (0, n_classes), "decision": (0,) if n_classes == 2 else (0, 3)}
+
+
 def test_what_cannot_be_exported_is_said():
     with pytest.raises(InvalidInputError, match=r"model is a SVC; expected a TunedSVC .*register_converters"):
         to_onnx(SVC())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve
@@ -20,7 +21,7 @@ from marginwise.covariance.correlations import Correlations, DenseCorrelations
 from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
-from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled, weighted_gram
+from marginwise.covariance.triangles import QuadraticForm, inverse_triangle, mirrored, scaled, weighted_gram
 from marginwise.kernels.base import Kernel
 from marginwise.kernels.precomputed import Precomputed
 
@@ -219,6 +220,11 @@ class DenseGaussian(ExpandingGaussian):
         W *= -self.tau[:, None]
         np.fill_diagonal(W, self.tau * self.free)
         return W
+
+    @cached_property
+    def explained(self) -> QuadraticForm:
+        """The form of W: what the rows explain of the variance at new points."""
+        return QuadraticForm.of(self.precision_gain())
 
     def contract_evidence(self, residual_bar: Array) -> Array:
         return self.prior.contract(evidence_cotangent(self.covariance, self.dual_mean, self.tau, self.free))

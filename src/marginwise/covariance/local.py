@@ -108,6 +108,10 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         """Return what all blocks need, in their precision."""
         return x.astype(self.dtype, copy=False)
 
+    def split(self, x: Array) -> list[Array]:
+        """Return each block's part of a column, or of columns."""
+        return np.split(self.to_blocks(x), self._ends[:-1])
+
     def times(self, x: Array) -> Array:
         columns = [self.to_blocks(x)]
         known = self.blocks.total(_project, columns=columns)
@@ -154,7 +158,7 @@ class LocalCovariance(RowCovariance, SiteCovariance):
     def means_at(self, X_new: Array, dual: Array, weights: Array) -> Array:
         """Return vᵀu + rᵀb at new rows: u the ``weights`` of the features, b the ``dual`` of the block's own rows."""
         means = np.empty((len(X_new), *dual.shape[1:]))
-        parts = np.split(self.to_blocks(dual), self._ends[:-1])
+        parts = self.split(dual)
         for found in self.located(X_new):
             means[found.rows] = found.V @ weights
             if found.block is not None:

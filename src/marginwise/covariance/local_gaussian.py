@@ -91,24 +91,29 @@ class LocalGaussian(SiteGaussian):
         """Return C⁻¹Mᵀν = ΓᵀJᵀν, ν in the order of the blocks."""
         return self.root.T @ self.parts.total(_project, columns=[nu])
 
-    def variances_at(self, X_new: Array) -> Array:
-        """Return K(x, x) - |v|² - rᵀ(R + T⁻¹)⁻¹r + |Γv - Jᵀ(τ∘r)|², r the open covariances with the block's rows.
+    def moments_at(self, X_new: Array, dual: Array, weights: Array) -> tuple[Array, Array]:
+        """Return means as :meth:`LocalCovariance.means_at` does, and the variances
 
-        That is the variance of r(x) given the block and u, and what the uncertainty of u adds.
+            K(x, x) - |v|² - rᵀ(R + T⁻¹)⁻¹r + |Γv - Jᵀ(τ∘r)|²,   r the open covariances with the block's rows:
+
+        the variance of r(x) given the block and u, and what the uncertainty of u adds.
         """
-        variance = self.prior.kernel.diagonal(X_new)
+        mean, variance = np.empty((len(X_new), *dual.shape[1:])), self.prior.kernel.diagonal(X_new)
+        duals = self.prior.split(dual)
         for found in self.prior.located(X_new):
-            rest = found.V @ self.root.T
+            mean[found.rows] = found.V @ weights
+            rest = get_blas_funcs("trmm", (found.V,))(1.0, self.root, found.V.T, lower=1).T
             explained = np.einsum("ij,ij->i", found.V, found.V)
             if found.block is not None:
                 part = self.parts.blocks[found.block]
-                explained += np.einsum("ij,ij->i", found.open @ part.open.precision_gain(), found.open)
-                rest -= (found.open * part.open.tau) @ part.J
+                mean[found.rows] += found.open @ duals[found.block]
+                explained += part.open.explained(found.open)
+                rest -= (found.open * part.open.tau).astype(part.J.dtype, copy=False) @ part.J
             variance[found.rows] += np.einsum("ij,ij->i", rest, rest) - explained
-        return variance
+        return mean, variance
 
     def variance_of_sum(self, X_new: Array, weights: Array) -> float:
-        """Return the variance of Σ_i w_i f(x_i) at new rows: as :meth:`variances_at`, with covariances."""
+        """Return the variance of Σ_i w_i f(x_i) at new rows: as in :meth:`moments_at`, with covariances."""
         rest, variance = np.zeros(self.prior.rank), 0.0
         for found in self.prior.located(X_new):
             w, rows = weights[found.rows], X_new[found.rows]
@@ -117,7 +122,7 @@ class LocalGaussian(SiteGaussian):
             variance += float(w @ self.prior.kernel.gram(rows) @ w - own @ own)
             if found.block is not None:
                 part, open_sum = self.parts.blocks[found.block], w @ found.open
-                variance -= float(open_sum @ part.open.precision_gain() @ open_sum)
+                variance -= float(part.open.explained(open_sum[None])[0])
                 rest -= (open_sum * part.open.tau) @ part.J
         return variance + float(rest @ rest)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
@@ -37,6 +39,39 @@ def inverse_triangle(L: Array) -> Array:
     corner = trmm(-1.0, upper, L[half:, :half], side=1, lower=1)
     inverse[half:, :half] = trmm(1.0, lower, corner, lower=1, overwrite_b=1)
     return inverse
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticForm:
+    """kᵀWk of many k. Build it with :meth:`of`.
+
+    Attributes
+    ----------
+    matrix : array of shape (n, n)
+        R, lower triangular, RRᵀ = W, because |Rᵀk|² takes half the time; W itself where it has no such root.
+    is_root : bool
+        Which of the two it is.
+    """
+
+    matrix: Array
+    is_root: bool
+
+    @classmethod
+    def of(cls, W: Array) -> QuadraticForm:
+        """Return the form of a symmetric matrix."""
+        root, failed = get_lapack_funcs("potrf", (W,))(W.T, lower=1, clean=1)
+        return cls(W, False) if failed else cls(root, True)
+
+    def __call__(self, rows: Array) -> Array:
+        """Return the values for the rows of a matrix; products are of the precision that W has."""
+        rows = rows.astype(self.matrix.dtype, copy=False)
+        if not self.is_root:
+            return np.einsum("ij,ij->i", rows @ self.matrix, rows, dtype=float)
+        if len(rows) == 1:  # a vector is half the work of a matrix with one column
+            half = get_blas_funcs("trmv", (self.matrix,))(self.matrix, rows[0], lower=1, trans=1)
+            return np.array([np.vdot(half, half)], dtype=float)
+        columns = get_blas_funcs("trmm", (self.matrix,))(1.0, self.matrix, rows.T, lower=1, trans_a=1)
+        return np.einsum("ij,ij->j", columns, columns, dtype=float)
 
 
 def symmetric(lower: Array) -> Array:

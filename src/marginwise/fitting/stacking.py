@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
@@ -52,7 +52,9 @@ def combined(log_proba: Array, weights: Array, vote: Vote | None) -> Array:
         return vote.log_shares(log_proba, weights)
     if len(log_proba) == 1:
         return log_proba[0]
-    return np.asarray(logsumexp(log_proba, axis=0, b=weights[:, None, None]))
+    with np.errstate(divide="ignore"):  # of a weight of 0
+        log_weights = np.log(weights)[:, None, None]
+    return np.asarray(np.logaddexp.reduce(log_proba + log_weights, axis=0))
 
 
 def stacking_weights(log_probability: Array, row_weights: Array) -> Array:

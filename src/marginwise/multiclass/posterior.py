@@ -197,6 +197,9 @@ class LocalClassPredictor(LocalPredictor, ClassScores):
     unit: float
     link: SoftmaxLink | None = None
 
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> ClassPredictor:
+        return ClassPredictor(points, coefficients, gain, self.kernel, self.offset, self.unit, self.link)
+
     def moments(self, X: Array) -> Moments:
         """Return what a link takes."""
         return self._moments(*self.latent_mean_and_variance(X))

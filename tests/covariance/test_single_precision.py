@@ -156,3 +156,17 @@ def test_no_site_is_too_weak_for_single_precision() -> None:
     gaussian = local(True).covariance(H).gaussian(tau, np.zeros(600))
     assert gaussian is not None
     np.testing.assert_allclose(gaussian.variance, local(True).covariance(H).diagonal, rtol=1e-4)
+
+
+def test_rows_too_far_for_single_precision_are_predicted_in_double() -> None:
+    """Straight lines have covariances of 1e100 there, and no number of single precision is as large."""
+    partition = Partition.of(BASE.X, RICHER.kernel.lengths(3), 80)
+    labelled = replace(BASE, inducing=POINTS, partition=partition)
+    far = np.vstack([NEW[:3], np.full((1, 3), 1e60), [[-1e100, 0.0, 1.0]]])
+    double, single = (
+        least_squares(replace(labelled, single=one), RICHER).predictor.latent_mean_and_variance(far)
+        for one in (False, True)
+    )
+    for exact, ours in zip(double, single, strict=True):
+        assert np.isfinite(ours).all()
+        np.testing.assert_allclose(ours, exact, rtol=1e-3, atol=1e-3)

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics.pairwise import polynomial_kernel
 
 from marginwise.errors import InvalidInputError
-from marginwise.export.kernels import Points, cross, diagonal
-from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed
+from marginwise.export.kernels import cross, diagonal
+from marginwise.export.points import Points
+from marginwise.kernels import (
+    RBF,
+    AdditiveLaplacian,
+    Blend,
+    Constant,
+    FunctionKernel,
+    GPKernel,
+    Laplacian,
+    Linear,
+    Precomputed,
+)
 from onnx_values import evaluated
 
 TIES = (0, 1, 1, 1, 2)
@@ -81,4 +94,46 @@ def test_other_kernels_are_refused():
 
     for kernel in (Doubled(), Doubled() + Constant()):
         with pytest.raises(InvalidInputError, match="kernel Doubled, which has no ONNX form; expected a model with"):
+            evaluated(lambda x, k=kernel: cross(k, x, Points.of(x.graph, np.zeros((1, 1)))), np.zeros((1, 1)))
+
+
+GP_KERNELS = [
+    gp.RBF([1.0, 2.0, 3.0]),
+    2.0 * gp.Matern(1.5, nu=0.5),
+    gp.Matern([1.0, 2.0, 3.0], nu=1.5) + gp.ConstantKernel(0.3),
+    gp.Matern(nu=2.5) * gp.DotProduct(0.7),
+    gp.Matern(nu=np.inf),
+    gp.RationalQuadratic(1.3, 0.6),
+    gp.ExpSineSquared(1.2, 3.0),
+    (gp.DotProduct(0.5) + 0.1) ** 2,
+    2.0 * gp.RBF() ** 3,
+]
+
+
+@pytest.mark.parametrize("given", GP_KERNELS, ids=str)
+def test_kernels_of_gaussian_processes(given):
+    """At points themselves, too, where a distance is exactly 0 and its root would show any rounding."""
+    rng = np.random.default_rng(0)
+    points, c = 3.0 + rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
+    rows = np.vstack([points[:5], 3.0 + rng.normal(size=(10, 3))])
+    kernel = GPKernel(given)
+    got = evaluated(lambda x: cross(kernel, x, Points.of(x.graph, points)) @ c, rows)
+    np.testing.assert_allclose(got, kernel.cross(rows, points) @ c, rtol=1e-11, atol=1e-12)
+    variances = evaluated(lambda x: x.sum(1, keep=True) * 0.0 + diagonal(kernel, x, 3), rows)
+    np.testing.assert_allclose(variances[:, 0], kernel.diagonal(rows), rtol=1e-13)
+
+
+def test_kernels_of_others_without_a_form_are_refused():
+    class Doubled(gp.RBF):
+        def __call__(self, X, Y=None, eval_gradient=False):
+            return 2.0 * super().__call__(X, Y, eval_gradient)
+
+    wrong = {
+        "nu=0.7": GPKernel(gp.Matern(nu=0.7)),
+        "PairwiseKernel": GPKernel(gp.PairwiseKernel()),
+        "Doubled": GPKernel(Doubled() + gp.ConstantKernel()),
+        "FunctionKernel": FunctionKernel(polynomial_kernel),
+    }
+    for name, kernel in wrong.items():
+        with pytest.raises(InvalidInputError, match=f"{name}, which has no ONNX form"):
             evaluated(lambda x, k=kernel: cross(k, x, Points.of(x.graph, np.zeros((1, 1)))), np.zeros((1, 1)))

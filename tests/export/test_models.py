@@ -10,9 +10,10 @@ import onnx
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process.kernels import Matern
 from sklearn.svm import SVC
 
-from marginwise import MarginSVC, TunedSVC, to_onnx
+from marginwise import MarginSVC, TunedSVC, compact, to_onnx
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.kernels import RBF, AdditiveLaplacian, Constant, Linear, Precomputed
 from onnx_values import columns_of, results_of
@@ -103,6 +104,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "svm": {"predictor": "svm"},
     "svm, quadratic": {"predictor": "svm", "slack": "quadratic"},
     "other kernel": {"kernel": RBF() + Linear() + AdditiveLaplacian() + Constant()},
+    "Matern": {"kernel": Matern(nu=1.5)},
     "class weights": {"class_weight": {0: 1.0, 1: 5.0}},
     "votes": {"combine": "vote", "restarts": 2, "class_weight": "balanced"},
     "mean": {"combine": "mean", "restarts": 2},
@@ -161,6 +163,14 @@ def test_normal_scores_and_local_blocks(schedule):
     assert "NormalScores" in {type(member.view).__name__ for member in ensemble.members}
     assert ensemble.calibration is not None
     check(model, strange_rows())
+
+
+def test_compact_models_give_compact_files():
+    X = numbers(70)
+    model = quick(kernel="rbf").fit(X, labels_of(X))
+    small = compact(model, tolerance=0.01)
+    check(small, strange_rows())
+    assert to_onnx(small).ByteSize() < 0.6 * to_onnx(model).ByteSize()
 
 
 def test_screened_columns():
@@ -255,6 +265,14 @@ def test_doubles_stay_doubles():
     file = to_onnx(quick(ard="auto").fit(X, labels_of(X)))
     kinds = {one.data_type for one in file.graph.initializer}
     assert kinds <= {onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_rows_give_no_answers(n_classes):
+    X = numbers(40)
+    model = quick().fit(X, labels_of(X, n_classes))
+    shapes = {name: result.shape for name, result in results_of(to_onnx(model), {"X": X[:0]}).items()}
+    assert shapes == {"label": (0,), "probabilities": (0, n_classes), "decision": (0,) if n_classes == 2 else (0, 3)}
 
 
 def test_what_cannot_be_exported_is_said():

@@ -33,11 +33,12 @@ def both(predictor, rows):
     return evaluated(lambda x: concat(list(moments(predictor, x)), axis=1), rows)
 
 
-def check_moments(predictor, rows):
+def check_moments(predictor, rows, *, single=False):
+    """Compare; predictors whose blocks are of single precision round more than the file does."""
     mean, variance = predictor.latent_mean_and_variance(rows)
     got = both(predictor, rows)
     np.testing.assert_allclose(got[:, :-1], mean.reshape(len(rows), -1), rtol=1e-10, atol=1e-11)
-    np.testing.assert_allclose(got[:, -1], variance, rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(got[:, -1], variance, rtol=1e-5 if single else 1e-8, atol=1e-6 if single else 1e-11)
 
 
 def test_exact_and_low_rank():
@@ -61,8 +62,8 @@ def test_local_blocks(size, single):
     predictor = least_squares(problem, Model(3.0, KERNEL)).predictor
     assert type(predictor).__name__ == "LocalClassPredictor"
     rows = np.vstack([2.0 * table(40, 1)[0], X[:5], outside])
-    check_moments(predictor, rows)
-    check_moments(predictor, rows[:1])
+    check_moments(predictor, rows, single=single)
+    check_moments(predictor, rows[:1], single=single)
 
 
 def test_rows_on_thresholds_go_the_same_way():

@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 from functools import reduce, singledispatch
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Indices
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.export.graph import Graph, Value, concat, exp, fold, maximum, minimum, node
+from marginwise.export import gp_kernels
+from marginwise.export.graph import Value, concat, exp, fold, maximum, minimum, node
+from marginwise.export.points import Points, filled, minus_distances, minus_half_squares
 from marginwise.export.stored import linear_weights
-from marginwise.kernels import RBF, AdditiveLaplacian, Constant, Kernel, Laplacian, Linear, Precomputed
+from marginwise.kernels import RBF, AdditiveLaplacian, Constant, GPKernel, Kernel, Laplacian, Linear, Precomputed
 from marginwise.kernels.stationary import Stationary
 from marginwise.kernels.sum import SumOfTerms
 
@@ -27,18 +29,6 @@ _LARGE = 1e3
 
 #: Range of points in units of the length scale up to which exponentials of distances are products.
 _WIDE = 300.0
-
-
-class Points(NamedTuple):
-    """Points of a sum, shape (m, d), and all numbers that they may ever be, from which nodes are chosen."""
-
-    value: Value
-    all: Array
-
-    @classmethod
-    def of(cls, graph: Graph, array: Array) -> Points:
-        """Return points that are always the same."""
-        return cls(graph.constant(array), array)
 
 
 def cross(kernel: Kernel, rows: Value, points: Points) -> Value:
@@ -61,14 +51,14 @@ def diagonal(kernel: Kernel, rows: Value, width: int) -> Any:
 
 def _unknown(kernel: Kernel) -> InvalidInputError:
     found = Finding(f"has the kernel {type(kernel).__name__}, which has no ONNX form")
-    return InvalidInputError("model", found, "a model with kernels of marginwise.kernels")
+    return InvalidInputError("model", found, "a model with kernels of marginwise.kernels, but for functions")
 
 
 @_cross.register
 def _(kernel: SumOfTerms, rows: Value, points: Points) -> Value:
     others = [term for term in kernel.terms if not isinstance(term, Constant)]
     if not others:
-        return _filled(kernel.offset, rows, points)
+        return filled(kernel.offset, rows, points)
     total = reduce(add, [cross(term, rows, points) for term in others])
     return total if kernel.offset == 0.0 else total + kernel.offset
 
@@ -80,7 +70,7 @@ def _(kernel: SumOfTerms, rows: Value, width: int) -> Any:
 
 @_cross.register
 def _(kernel: Constant, rows: Value, points: Points) -> Value:
-    return _filled(kernel.koff, rows, points)
+    return filled(kernel.koff, rows, points)
 
 
 @diagonal.register
@@ -96,15 +86,15 @@ def _(kernel: RBF, rows: Value, points: Points) -> Value:
     large = (np.abs(points.all - centre) / scales).max(axis=0) > _LARGE
     exponent = minimum(_products(_columns(a, ~large), _columns(b, ~large)), 0.0) + math.log(kernel.k0)
     if large.any():
-        exponent = fold(_minus_half_square, exponent, _columns(a, large), _columns(b, large))
+        exponent = minus_half_squares(exponent, _columns(a, large), _columns(b, large))
     return exp(exponent)
 
 
 @_cross.register
 def _(kernel: Laplacian, rows: Value, points: Points) -> Value:
     scales = kernel.lengths(points.all.shape[1])
-    start = _filled(math.log(kernel.k1), rows, points)
-    return exp(fold(_minus_distance, start, rows / scales, points.value / scales))
+    start = filled(math.log(kernel.k1), rows, points)
+    return exp(minus_distances(start, rows / scales, points.value / scales))
 
 
 @diagonal.register
@@ -130,13 +120,13 @@ def _(kernel: AdditiveLaplacian, rows: Value, points: Points) -> Value:
     inputs = [kernel.inputs_of(column) for column in range(len(weights))]
     widths = np.ptp(points.all, axis=0) / kernel.lam2
     quick = [column for column, own in enumerate(inputs) if len(own) == 1 and widths[own[0]] <= _WIDE]
-    total = _filled(0.0, rows, points)
+    total = filled(0.0, rows, points)
     if quick:
         total = _plus_products(total, kernel, rows, points, np.concatenate([inputs[column] for column in quick]))
     a, b = rows / kernel.lam2, points.value / kernel.lam2
     for column in sorted(set(range(len(weights))) - set(quick)):
-        start = _filled(math.log(weights[column]), rows, points)
-        total = total + exp(fold(_minus_distance, start, a.take(inputs[column], 1), b.take(inputs[column], 1)))
+        start = filled(math.log(weights[column]), rows, points)
+        total = total + exp(minus_distances(start, a.take(inputs[column], 1), b.take(inputs[column], 1)))
     return total
 
 
@@ -171,13 +161,18 @@ def _(kernel: Precomputed, rows: Value, width: int) -> Any:
     return rows.graph.constant(kernel.matrix.diagonal().copy()).take(_row_numbers(rows)).unsqueeze(1)
 
 
+@_cross.register
+def _(kernel: GPKernel, rows: Value, points: Points) -> Value:
+    return gp_kernels.cross(kernel.kernel, rows, points)
+
+
+@diagonal.register
+def _(kernel: GPKernel, rows: Value, width: int) -> Any:
+    return gp_kernels.diagonal(kernel.kernel, rows)
+
+
 def _row_numbers(rows: Value) -> Value:
     return node("Round", rows.squeeze(1)).cast(np.int64)
-
-
-def _filled(number: float, rows: Value, points: Points) -> Value:
-    """Return a matrix of the shape of K with the same number everywhere."""
-    return node("Expand", number, concat([rows.n_rows, points.value.n_rows], axis=0))
 
 
 def _columns(x: Value, chosen: Any) -> Value:
@@ -190,15 +185,6 @@ def _products(a: Value, b: Value) -> Value:
     left = concat([a, half_a, half_a * 0.0 + 1.0], axis=1)
     right = concat([b, half_b * 0.0 - 1.0, -half_b], axis=1)
     return left @ right.T
-
-
-def _minus_half_square(total: Value, here: Value, there: Value) -> Value:
-    difference = here.unsqueeze(1) - there
-    return total - difference * difference * 0.5
-
-
-def _minus_distance(total: Value, here: Value, there: Value) -> Value:
-    return total - node("Abs", here.unsqueeze(1) - there)
 
 
 def _plus_smaller_product(total: Value, up: Value, down: Value, up_there: Value, down_there: Value) -> Value:

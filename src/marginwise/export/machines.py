@@ -6,7 +6,8 @@ import numpy as np
 
 from marginwise.export.functions import log_expit
 from marginwise.export.graph import Value, concat, exp, log, maximum, node, repeat
-from marginwise.export.kernels import Points, cross
+from marginwise.export.kernels import cross
+from marginwise.export.points import Points
 from marginwise.likelihoods.slack import Slack
 from marginwise.svm.pairs import PairMachines, pairs_of
 

@@ -110,7 +110,7 @@ def _kernel(kernel: Kernel, width: int) -> list[dict[str, Any]]:
 
 def _unknown(term: Kernel) -> InvalidInputError:
     found = Finding(f"has the kernel {type(term).__name__}, which has no JSON form")
-    return InvalidInputError("model", found, "a model with kernels of marginwise.kernels, and none that is precomputed")
+    return InvalidInputError("model", found, "RBF, Laplacian, AdditiveLaplacian, Linear, Constant, and sums of them")
 
 
 @singledispatch

@@ -14,7 +14,8 @@ from marginwise.covariance.local_gaussian import Part
 from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.export.graph import Value, fold, maximum, node, positions, repeat, where
-from marginwise.export.kernels import Points, cross, diagonal
+from marginwise.export.kernels import cross, diagonal
+from marginwise.export.points import Points
 from marginwise.inference.prediction import _LEAST_SHARE, LatentPredictor, LocalPredictor, Predictor
 
 

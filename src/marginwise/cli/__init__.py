@@ -55,6 +55,7 @@ _SAME_NAME = (
     "skip",
     "sheet",
     "plots",
+    "positive",
     "keep",
     "ard",
     "criterion",

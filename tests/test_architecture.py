@@ -48,6 +48,7 @@ LAYERS = [
     "comparison",
     "demo",
     "warmup",
+    "export",
     "cli",
     "__main__",
 ]

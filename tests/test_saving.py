@@ -317,6 +317,14 @@ def test_what_earlier_models_say_of_themselves(stored):
     assert model.set_params(predictor="svm").score(np.array(ensemble.X), model.predict(ensemble.X)) == 1.0
 
 
+@pytest.mark.parametrize("name", ["words", "compact"])
+def test_stored_models_of_words_and_gaps_predict_as_they_did(name):
+    expected = json.loads((STORED / f"words-{FORMAT}.json").read_text())
+    model = load_model(STORED / f"{name}-{FORMAT}.skops")
+    X = np.array(expected["X"], dtype=object)
+    np.testing.assert_allclose(model.predict_proba(X), expected[name], atol=1e-9)
+
+
 def test_a_margin_svc_by_pairs_is_saved(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), np.arange(40) % 4

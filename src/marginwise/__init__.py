@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from marginwise.criteria import Criterion, Evaluation, criterion_names, evaluate
     from marginwise.datasets import benchmark_names, load_benchmark, load_inputs, load_table
     from marginwise.estimators import MarginSVC, TunedSVC
+    from marginwise.estimators.compacting import compact
+    from marginwise.export import to_onnx
     from marginwise.hyperparameters import Hyperparameters
     from marginwise.inference import posterior
     from marginwise.priors import Prior
@@ -32,6 +34,7 @@ __all__ = [
     "Solution",
     "TunedSVC",
     "benchmark_names",
+    "compact",
     "criterion_names",
     "evaluate",
     "load_benchmark",
@@ -43,6 +46,7 @@ __all__ = [
     "scan_line",
     "solve",
     "solve_gram",
+    "to_onnx",
     "tune",
 ]
 
@@ -55,6 +59,7 @@ _HOME = {
     "TunedSVC": "estimators",
     "Solution": "svm",
     "benchmark_names": "datasets",
+    "compact": "estimators.compacting",
     "criterion_names": "criteria",
     "evaluate": "criteria",
     "load_benchmark": "datasets",
@@ -66,6 +71,7 @@ _HOME = {
     "scan_line": "tuning",
     "solve": "svm",
     "solve_gram": "svm",
+    "to_onnx": "export",
     "tune": "tuning",
 }
 

@@ -35,6 +35,7 @@ from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._sets import Conformity
+from marginwise.estimators.compacting import CompactionReport
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.ensemble import Ensemble, Member
@@ -78,7 +79,7 @@ _PARTS: tuple[type, ...] = (
     *(Candidate, Ensemble, Member, NormalScores, Partition, Selection),
     *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
-    *(Calibration, Conformity),
+    *(Calibration, CompactionReport, Conformity),
     *(Column, Encoding, Schema),
     Hyperparameters,
     PairMachines,

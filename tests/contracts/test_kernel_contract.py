@@ -101,6 +101,14 @@ def test_covariances_do_not_depend_on_the_other_points(kernel: Kernel) -> None:
 
 
 @every
+def test_covariances_with_points_that_stay_are_the_same(kernel: Kernel) -> None:
+    A, B = others(kernel), inputs(kernel)
+    with_points = kernel.with_points(B)
+    for rows in (A, A[:1], A[:0]):
+        np.testing.assert_array_equal(with_points(rows), kernel.cross(rows, B))
+
+
+@every
 def test_diagonal_is_that_of_the_matrix(kernel: Kernel) -> None:
     Z = inputs(kernel)
     np.testing.assert_allclose(kernel.diagonal(Z), kernel.gram(Z).diagonal(), rtol=1e-14)

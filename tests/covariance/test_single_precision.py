@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from marginwise._runtime.threads import one_thread
-from marginwise.covariance import LowRankCovariance, as_blocks, choose_inducing
+from marginwise.covariance import LowRankCovariance, Partition, as_blocks, choose_inducing
+from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_slack
 from marginwise.model import Model
+from marginwise.multiclass.posterior import least_squares, softmax_map
+from marginwise.problem import Problem, as_problem
 from marginwise.svm.low_rank import solve_low_rank
 from zoo import blobs
 
@@ -112,3 +115,44 @@ def test_sums_do_not_keep_what_they_are_of() -> None:
         total = as_blocks(np.zeros((200 * 40, 1))).total(ones)
     np.testing.assert_array_equal(total, np.full((3, 3), 40.0))
     assert most <= 2
+
+
+def local(single: bool, n: int = 600) -> Problem:
+    rows = as_problem(BASE.X[:n], BASE.y[:n], partition=Partition.of(BASE.X[:n], np.ones(3), 90), inducing=POINTS)
+    return replace(rows, single=single)
+
+
+def test_blocks_of_single_precision_agree_with_those_of_double(rng: np.random.Generator) -> None:
+    double, single = (local(one).covariance(H) for one in (False, True))
+    x, tau = rng.normal(size=(600, 2)), rng.uniform(0.0, 2.0, size=600)
+    assert single.blocks.blocks[0].V.dtype == single.blocks.blocks[0].open.gram.dtype == np.float32
+    np.testing.assert_allclose(single.times(x), double.times(x), atol=1e-3)  # of values around 1,000
+    np.testing.assert_allclose(single.dual_solver(tau)(x), double.dual_solver(tau)(x), atol=1e-5)
+    ours, exact = single.gaussian(tau, x[:, 0]), double.gaussian(tau, x[:, 0])
+    assert ours is not None
+    assert exact is not None
+    for name in ("mean", "variance", "free", "cavity_mean", "cavity_variance", "log_det"):
+        value = np.asarray(getattr(ours, name))
+        assert value.dtype == np.float64, name
+        np.testing.assert_allclose(value, getattr(exact, name), rtol=1e-4, atol=1e-5, err_msg=name)
+    for found, expected in zip(*(one.moments_at(NEW, *one.coefficients(one.nu)) for one in (ours, exact)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_criterion_and_posteriors_with_blocks_of_single_precision() -> None:
+    values = [LeastSquaresLeaveOneOut().evaluate(local(one), RICHER) for one in (False, True)]
+    assert values[1].value == pytest.approx(values[0].value, abs=1e-6)
+    assert values[0].gradient is not None
+    assert values[1].gradient is not None
+    np.testing.assert_allclose(values[1].gradient, values[0].gradient, atol=1e-5)
+    for make in (least_squares, softmax_map):
+        exact, ours = (make(local(one), RICHER) for one in (False, True))
+        np.testing.assert_allclose(ours.left_out.mean, exact.left_out.mean, atol=1e-4)
+        np.testing.assert_allclose(ours.predictor.latent_mean(NEW), exact.predictor.latent_mean(NEW), atol=1e-4)
+
+
+def test_no_site_is_too_weak_for_single_precision() -> None:
+    tau = np.full(600, 1e-40)
+    gaussian = local(True).covariance(H).gaussian(tau, np.zeros(600))
+    assert gaussian is not None
+    np.testing.assert_allclose(gaussian.variance, local(True).covariance(H).diagonal, rtol=1e-4)

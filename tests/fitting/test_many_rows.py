@@ -47,7 +47,7 @@ def test_weights_are_those_of_all_rows(table, schedule) -> None:
     problem, own = ensemble.problem, []
     for member in ensemble.members:
         rows = member.inputs(ensemble.X)
-        seen = replace(problem, X=rows, inducing=member.inducing, partition=member.partition)
+        seen = replace(problem, X=rows, inducing=member.inducing, partition=member.partition, single=True)
         done = member.candidate.labels.train(seen, member.hyperparameters)
         own.append(done.log_left_out[np.arange(problem.n), problem.labels])
     assert kept_weights(np.column_stack(own), problem.weights) == pytest.approx(ensemble.weights, abs=1e-6)

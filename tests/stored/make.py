@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marginwise import TunedSVC, save_model
+from marginwise import TunedSVC, compact, save_model
 from marginwise.saving import FORMAT
 
 CLASSES = {"two": ["bird", "cat"], "three": ["bird", "cat", "fish"]}
@@ -44,5 +44,25 @@ def main(folder: Path) -> None:
         target.with_suffix(".json").write_text(json.dumps(expected) + "\n")
 
 
+def words(folder: Path) -> None:
+    """Fit a table with words and gaps, and make its model compact."""
+    target = folder / f"words-{FORMAT}.skops"
+    if target.exists():
+        print(f"{target} is there already")
+        return
+    rng = np.random.default_rng(0)
+    X = np.array([[float(x), ["red", "blue", None][i % 3]] for i, x in enumerate(rng.normal(size=60))], dtype=object)
+    y = np.array([row[0] + (row[1] == "red") > 0.2 for row in X])
+    X[::9, 0] = None
+    whole = TunedSVC(0.0, kernel="rbf", max_evaluations=20, random_state=0).fit(X, y)
+    X = np.vstack([X, np.array([[0.5, "green"], [None, None]], dtype=object)])  # a word that training had not
+    expected = {"X": X.tolist()}
+    for name, model in (("words", whole), ("compact", compact(whole, tolerance=0.05))):
+        save_model(model, folder / f"{name}-{FORMAT}.skops")
+        expected[name] = model.predict_proba(X).tolist()
+    target.with_suffix(".json").write_text(json.dumps(expected) + "\n")
+
+
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    words(Path(sys.argv[1]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import blas
+from scipy.linalg import get_blas_funcs
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
@@ -20,7 +20,8 @@ def marginals_cotangent(square: Array, sigma: Array, tau: Array, b: Array, pulle
     n = len(tau)
     b, u = np.asfortranarray(b.reshape(n, -1)), np.asfortranarray(pulled.reshape(n, -1))
     _project(square, sigma, tau, variance_bar)
-    return mirrored(blas.dsyr2k(0.5, u, b, beta=1.0, c=square, lower=1, overwrite_c=1))
+    syr2k = get_blas_funcs("syr2k", (square,))
+    return mirrored(syr2k(0.5, u, b, beta=1.0, c=square, lower=1, overwrite_c=1))
 
 
 @compiled_vector
@@ -38,7 +39,7 @@ def _project(square: Array, sigma: Array, tau: Array, variance_bar: Array) -> No
 def evidence_cotangent(covariance: Array, b: Array, tau: Array, free: Array) -> Array:
     """Return ½(bbᵀ - W), W = T - TΣT, from the lower triangle of Σ."""
     n = len(b)
-    G = np.empty((n, n)).T
+    G = np.empty((n, n), covariance.dtype).T
     block = 32  # the mirrored entries of a block stay in the cache
     for start in range(0, n, block):
         stop = min(start + block, n)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import blas, lapack, solve
+from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve
 
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.jit import compiled_vector
@@ -20,14 +21,14 @@ from marginwise.covariance.correlations import Correlations, DenseCorrelations
 from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
-from marginwise.covariance.triangles import inverse_triangle, mirrored, scaled, weighted_gram
+from marginwise.covariance.triangles import QuadraticForm, inverse_triangle, mirrored, scaled, weighted_gram
 from marginwise.kernels.base import Kernel
 from marginwise.kernels.precomputed import Precomputed
 
 keep_freed_blocks()
 
 #: Smallest precision that enters B: its square root divides, and its effect on the rest is far below rounding.
-_TAU_FLOOR = 1e-100
+_TAU_FLOOR = {"d": 1e-100, "f": 1e-30}
 
 #: Below this share of the prior precision a site's precision is not divided by.
 _WEAK = 1e-4
@@ -35,7 +36,7 @@ _WEAK = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
-    """The Gram matrix of a kernel at the rows of X, in memory. Build it with :meth:`of`.
+    """The Gram matrix of a kernel at the rows of X, in memory, of double or single precision. Build it with :meth:`of`.
 
     Next to its factorisation, the products that Newton's method needs cost nothing.
     """
@@ -100,14 +101,13 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
         if not (np.isfinite(tau).all() and np.isfinite(nu).all()):
             return None
         if tau.min() >= 0.0:
-            root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
-            factor, failed = lapack.dpotrf(self._inner(root), lower=1, clean=0, overwrite_a=1)
+            root, factor, failed = self._rooted(tau)
             if failed:
                 return None
-            log_det = 2.0 * float(np.log(factor.diagonal()).sum())
-            covariance, _ = lapack.dlauum(inverse_triangle(factor), lower=1, overwrite_c=1)
+            log_det = 2.0 * float(np.log(factor.diagonal()).sum(dtype=float))
+            covariance, _ = get_lapack_funcs("lauum", (factor,))(inverse_triangle(factor), lower=1, overwrite_c=1)
             free = covariance.diagonal().copy()
-            variance = np.zeros(len(tau))
+            variance = np.zeros_like(root)
             _to_covariance(covariance, gram, root, 1.0 / root, variance)
         else:  # some likelihoods are not log-concave: no square root, Σ = K(I + TK)⁻¹
             mixed = tau[:, None] * gram
@@ -121,17 +121,18 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
                 return None
         if not (variance.min() > 0.0 and free.min() > 0.0):
             return None
-        mean = blas.dsymv(1.0, covariance, nu, lower=1)
+        mean = get_blas_funcs("symv", (covariance,))(1.0, covariance, nu, lower=1)
         return DenseGaussian(
             **marginals(tau, nu, mean, variance, free), log_det=float(log_det), prior=self, covariance=covariance
         )
 
-    def _inner(self, root: Array) -> Array:
-        """Return the lower triangle of I + T^½KT^½, in Fortran order."""
+    def _rooted(self, tau: Array) -> tuple[Array, Array, int]:
+        """Return T^½, the lower Cholesky factor of I + T^½KT^½, in Fortran order, and whether there is none."""
+        root = np.sqrt(np.maximum(tau, _TAU_FLOOR[self.gram.dtype.char]))
         inner = scaled(self.gram.T, root, mirror=False)  # the same matrix, in Fortran order
         diagonal = np.einsum("ii->i", inner)  # a view
         diagonal += 1.0
-        return inner
+        return root, *get_lapack_funcs("potrf", (inner,))(inner, lower=1, clean=0, overwrite_a=1)
 
     def dual_solver(self, tau: Array) -> Callable[[Array], Array]:
         """At a third of the cost of all moments."""
@@ -142,8 +143,7 @@ class DenseCovariance(RowCovariance, SiteCovariance, ExpandingCovariance):
 
     def root_solver(self, tau: Array) -> RootSolver:
         """Return the same for τ that are not negative, which has square roots as well."""
-        root = np.sqrt(np.maximum(tau, _TAU_FLOOR))
-        factor, _ = lapack.dpotrf(self._inner(root), lower=1, clean=0, overwrite_a=1)
+        root, factor, _ = self._rooted(tau)
         return RootSolver(self.gram, root[:, None], factor, (tau * self.diagonal < _WEAK)[:, None])
 
 
@@ -166,17 +166,19 @@ class RootSolver:
         right = (columns - weak) / self.root
         if self.is_weak.any():
             right -= self.root * (self.gram @ weak)
-        solution, _ = lapack.dpotrs(self.factor, right, lower=1, overwrite_b=1)
+        solution, _ = get_lapack_funcs("potrs", (self.factor,))(self.factor, right, lower=1, overwrite_b=1)
         return (weak + self.root * solution).reshape(nu.shape)
 
     def half(self, V: Array) -> Array:
         """Return H = L⁻¹T^½V, with HᵀH = VᵀT(I + KT)⁻¹V."""
-        return blas.dtrsm(1.0, self.factor, (self.root * V).T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+        trsm = get_blas_funcs("trsm", (self.factor,))
+        return trsm(1.0, self.factor, (self.root * V).T, side=1, lower=1, trans_a=1, overwrite_b=1).T
 
     def other_half(self, h: Array) -> Array:
         """Return T^½L⁻ᵀh for a vector or columns: of h = Hu it is (I + TK)⁻¹TVu."""
         columns = h.reshape(len(self.root), -1)
-        return (self.root * blas.dtrsm(1.0, self.factor, columns, lower=1, trans_a=1)).reshape(h.shape)
+        trsm = get_blas_funcs("trsm", (self.factor,))
+        return np.reshape(self.root * trsm(1.0, self.factor, columns, lower=1, trans_a=1), h.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +189,8 @@ class DenseGaussian(ExpandingGaussian):
     covariance: Array
 
     def times_covariance(self, x: Array) -> Array:
-        product = blas.dsymv if x.ndim == 1 else blas.dsymm
-        return product(1.0, self.covariance, x, lower=1)
+        product = get_blas_funcs("symv" if x.ndim == 1 else "symm", (self.covariance,))
+        return np.asarray(product(1.0, self.covariance, x, lower=1))
 
     def times_squared(self, x: Array) -> Array:
         sigma = self.full_covariance()
@@ -218,6 +220,11 @@ class DenseGaussian(ExpandingGaussian):
         W *= -self.tau[:, None]
         np.fill_diagonal(W, self.tau * self.free)
         return W
+
+    @cached_property
+    def explained(self) -> QuadraticForm:
+        """The form of W: what the rows explain of the variance at new points."""
+        return QuadraticForm.of(self.precision_gain())
 
     def contract_evidence(self, residual_bar: Array) -> Array:
         return self.prior.contract(evidence_cotangent(self.covariance, self.dual_mean, self.tau, self.free))

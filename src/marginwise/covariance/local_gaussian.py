@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import get_blas_funcs, lapack
 
 from marginwise._arrays import Array
 from marginwise.covariance.blocks import BlockFunction, MemoryBlocks
@@ -58,16 +58,15 @@ class LocalGaussian(SiteGaussian):
 
     def times_covariance(self, x: Array) -> Array:
         columns = [self.prior.to_blocks(x)]
-        return self.prior.from_blocks(
-            self.parts.rows(_times, self.parts.total(_project, columns=columns), columns=columns)
-        )
+        projected = self.prior.shared(self.parts.total(_project, columns=columns))
+        return self.prior.from_blocks(self.parts.rows(_times, projected, columns=columns))
 
     def times_squared(self, x: Array) -> Array:
         """Σ∘Σ is Σ_R∘(Σ_R + 2JJᵀ) within the blocks and (JJᵀ)∘(JJᵀ), whose product is diag(J(JᵀXJ)Jᵀ), X = diag(x)."""
         x = self.prior.to_blocks(x)
         H = self._weighted(x)
         within = self._squares.rows(_product, columns=[x])
-        return self.prior.from_blocks(within + self.parts.rows(_quadratic, H))
+        return self.prior.from_blocks(within + self.parts.rows(_quadratic, self.prior.shared(H)))
 
     @cached_property
     def _squares(self) -> MemoryBlocks:
@@ -92,24 +91,29 @@ class LocalGaussian(SiteGaussian):
         """Return C⁻¹Mᵀν = ΓᵀJᵀν, ν in the order of the blocks."""
         return self.root.T @ self.parts.total(_project, columns=[nu])
 
-    def variances_at(self, X_new: Array) -> Array:
-        """Return K(x, x) - |v|² - rᵀ(R + T⁻¹)⁻¹r + |Γv - Jᵀ(τ∘r)|², r the open covariances with the block's rows.
+    def moments_at(self, X_new: Array, dual: Array, weights: Array) -> tuple[Array, Array]:
+        """Return means as :meth:`LocalCovariance.means_at` does, and the variances
 
-        That is the variance of r(x) given the block and u, and what the uncertainty of u adds.
+            K(x, x) - |v|² - rᵀ(R + T⁻¹)⁻¹r + |Γv - Jᵀ(τ∘r)|²,   r the open covariances with the block's rows:
+
+        the variance of r(x) given the block and u, and what the uncertainty of u adds.
         """
-        variance = self.prior.kernel.diagonal(X_new)
+        mean, variance = np.empty((len(X_new), *dual.shape[1:])), self.prior.kernel.diagonal(X_new)
+        duals = self.prior.split(dual)
         for found in self.prior.located(X_new):
-            rest = found.V @ self.root.T
+            mean[found.rows] = found.V @ weights
+            rest = get_blas_funcs("trmm", (found.V,))(1.0, self.root, found.V.T, lower=1).T
             explained = np.einsum("ij,ij->i", found.V, found.V)
             if found.block is not None:
                 part = self.parts.blocks[found.block]
-                explained += np.einsum("ij,ij->i", found.open @ part.open.precision_gain(), found.open)
-                rest -= (found.open * part.open.tau) @ part.J
+                mean[found.rows] += found.open @ duals[found.block]
+                explained += part.open.explained(found.open)
+                rest -= (found.open * part.open.tau).astype(part.J.dtype, copy=False) @ part.J
             variance[found.rows] += np.einsum("ij,ij->i", rest, rest) - explained
-        return variance
+        return mean, variance
 
     def variance_of_sum(self, X_new: Array, weights: Array) -> float:
-        """Return the variance of Σ_i w_i f(x_i) at new rows: as :meth:`variances_at`, with covariances."""
+        """Return the variance of Σ_i w_i f(x_i) at new rows: as in :meth:`moments_at`, with covariances."""
         rest, variance = np.zeros(self.prior.rank), 0.0
         for found in self.prior.located(X_new):
             w, rows = weights[found.rows], X_new[found.rows]
@@ -118,7 +122,7 @@ class LocalGaussian(SiteGaussian):
             variance += float(w @ self.prior.kernel.gram(rows) @ w - own @ own)
             if found.block is not None:
                 part, open_sum = self.parts.blocks[found.block], w @ found.open
-                variance -= float(open_sum @ part.open.precision_gain() @ open_sum)
+                variance -= float(part.open.explained(open_sum[None])[0])
                 rest -= (open_sum * part.open.tau) @ part.J
         return variance + float(rest @ rest)
 
@@ -144,8 +148,9 @@ class LocalGaussian(SiteGaussian):
     def _contracted(self, cotangents: BlockFunction, *shared: Array, columns: list[Array]) -> Array:
         """Return the derivatives from the cotangents that a function says of each block."""
         features = self.prior.features
+        given = tuple(map(self.prior.shared, shared))
         by_rows, overlap = self.parts.total(
-            _contract, features, cotangents, shared, columns=[self.prior.to_blocks(column) for column in columns]
+            _contract, features, cotangents, given, columns=[self.prior.to_blocks(column) for column in columns]
         )
         return by_rows + features.contract_inner(overlap)
 
@@ -165,8 +170,8 @@ def local_gaussian(prior: LocalCovariance, tau: Array, nu: Array) -> LocalGaussi
     if failed:
         return None
     root, _ = lapack.dtrtri(factor, lower=1)
-    parts = parts.keep(_with_root, 0, root)
-    pull = parts.total(_project, columns=columns[1:])
+    parts = parts.keep(_with_root, 0, prior.shared(root))
+    pull = prior.shared(parts.total(_project, columns=columns[1:]))
     mean, variance, free = (prior.from_blocks(part) for part in parts.rows(_moments, pull).T)
     if not (variance.min() > 0.0 and free.min() > 0.0):
         return None
@@ -184,7 +189,7 @@ def _given_weights(block: Block, tau: Array, nu: Array) -> Part | None:
     sigma = gaussian.covariance
     np.fill_diagonal(sigma, 0.0)
     M = gaussian.free[:, None] * block.V
-    M -= blas.dsymm(1.0, sigma, (tau[:, None] * block.V).T, side=1, lower=1).T
+    M -= get_blas_funcs("symm", (sigma,))(1.0, sigma, (tau[:, None] * block.V).T, side=1, lower=1).T
     np.fill_diagonal(sigma, gaussian.variance)
     return Part(block, gaussian, M)
 
@@ -196,7 +201,7 @@ def _capacitance(part: Part) -> Array:
 
 def _with_root(part: Part, root: Array) -> Part:
     """Return the part with J = MΓᵀ in the place of M."""
-    return part._replace(J=blas.dtrmm(1.0, root, part.J.T, lower=1).T)
+    return part._replace(J=get_blas_funcs("trmm", (root,))(1.0, root, part.J.T, lower=1).T)
 
 
 def _moments(part: Part, pull: Array) -> Array:
@@ -234,10 +239,16 @@ def _quadratic(part: Part, M: Array) -> Array:
     return np.einsum("ij,ij->i", part.J @ M, part.J)
 
 
+def _with_features(part: Part) -> Array:
+    """Return the lower triangle of Σ within the block, Σ_R + JJᵀ."""
+    sigma = part.open.covariance
+    return np.asarray(get_blas_funcs("syrk", (sigma,))(1.0, part.J.T, beta=1.0, c=sigma, trans=1, lower=1))
+
+
 def _evidence(part: Part, root: Array, u: Array, b: Array, free: Array) -> tuple[Array, Array]:
     """Return the cotangent G of K within the block, and 2GV, of all of G."""
     tau, J = part.open.tau, part.J
-    sigma = blas.dsyrk(1.0, J.T, beta=1.0, c=part.open.covariance, trans=1, lower=1)
+    sigma = _with_features(part)
     return evidence_cotangent(sigma, b, tau, free), np.outer(b, u) - (tau[:, None] * J) @ root
 
 
@@ -250,9 +261,9 @@ def _marginals(
     scaled = variance_bar[:, None] * J
     near, far = own @ scaled, J @ H
     square = weighted_gram(own, variance_bar)  # which is symmetric: its rows are its columns
-    blas.dsyr2k(1.0, (near + 0.5 * far).T, J.T, beta=1.0, c=square, trans=1, lower=1, overwrite_c=1)
-    sigma = blas.dsyrk(1.0, J.T, beta=1.0, c=part.open.covariance, trans=1, lower=1)
-    G = marginals_cotangent(square, sigma, tau, b, p, variance_bar)
+    syr2k = get_blas_funcs("syr2k", (square,))
+    syr2k(1.0, (near + 0.5 * far).T, J.T, beta=1.0, c=square, trans=1, lower=1, overwrite_c=1)
+    G = marginals_cotangent(square, _with_features(part), tau, b, p, variance_bar)
     return G, p @ u.T + b @ q.T + 2.0 * (scaled - tau[:, None] * (near + far)) @ root
 
 
@@ -266,6 +277,8 @@ def _contract(
     X, V, residual = part.block
     G, V_bar = cotangents(part, *shared, *columns)
     V_bar -= 2.0 * G @ V
+    # The inverse of K_mm magnifies rounding: from here on in double precision.
+    gram = residual.gram.astype(float) + V @ V.T
+    G, V, V_bar = G.astype(float, copy=False), V.astype(float, copy=False), V_bar.astype(float, copy=False)
     by_rows, overlap = features.contract(X, V, V_bar)
-    gram = residual.gram + V @ V.T
     return by_rows + features.kernel.contract(G, gram, X, X), overlap

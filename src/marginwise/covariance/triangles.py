@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
@@ -14,7 +16,7 @@ _LEAF = 80
 
 def mirrored(lower: Array) -> Array:
     """Return the symmetric matrix with this lower triangle."""
-    return scaled(lower, np.ones(len(lower)))
+    return scaled(lower, np.ones(len(lower), lower.dtype))
 
 
 def scaled(lower: Array, scale: Array, mirror: bool = True) -> Array:
@@ -28,15 +30,48 @@ def inverse_triangle(L: Array) -> Array:
     """Return the inverse of a lower triangle; what stands above the diagonal is neither read nor cleared."""
     n = len(L)
     if n <= _LEAF:
-        inverse, _ = lapack.dtrtri(L, lower=1)
-        return inverse
+        inverse, _ = get_lapack_funcs("trtri", (L,))(L, lower=1)
+        return np.asarray(inverse)
     half = n // 2
-    inverse = np.empty((n, n), order="F")
+    inverse, trmm = np.empty((n, n), L.dtype, order="F"), get_blas_funcs("trmm", (L,))
     inverse[:half, :half] = upper = inverse_triangle(L[:half, :half])
     inverse[half:, half:] = lower = inverse_triangle(L[half:, half:])
-    corner = blas.dtrmm(-1.0, upper, L[half:, :half], side=1, lower=1)
-    inverse[half:, :half] = blas.dtrmm(1.0, lower, corner, lower=1, overwrite_b=1)
+    corner = trmm(-1.0, upper, L[half:, :half], side=1, lower=1)
+    inverse[half:, :half] = trmm(1.0, lower, corner, lower=1, overwrite_b=1)
     return inverse
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticForm:
+    """kᵀWk of many k. Build it with :meth:`of`.
+
+    Attributes
+    ----------
+    matrix : array of shape (n, n)
+        R, lower triangular, RRᵀ = W, because |Rᵀk|² takes half the time; W itself where it has no such root.
+    is_root : bool
+        Which of the two it is.
+    """
+
+    matrix: Array
+    is_root: bool
+
+    @classmethod
+    def of(cls, W: Array) -> QuadraticForm:
+        """Return the form of a symmetric matrix."""
+        root, failed = get_lapack_funcs("potrf", (W,))(W.T, lower=1, clean=1)
+        return cls(W, False) if failed else cls(root, True)
+
+    def __call__(self, rows: Array) -> Array:
+        """Return the values for the rows of a matrix; products are of the precision that W has."""
+        rows = rows.astype(self.matrix.dtype, copy=False)
+        if not self.is_root:
+            return np.einsum("ij,ij->i", rows @ self.matrix, rows, dtype=float)
+        if len(rows) == 1:  # a vector is half the work of a matrix with one column
+            half = get_blas_funcs("trmv", (self.matrix,))(self.matrix, rows[0], lower=1, trans=1)
+            return np.array([np.vdot(half, half)], dtype=float)
+        columns = get_blas_funcs("trmm", (self.matrix,))(1.0, self.matrix, rows.T, lower=1, trans_a=1)
+        return np.einsum("ij,ij->j", columns, columns, dtype=float)
 
 
 def symmetric(lower: Array) -> Array:
@@ -46,7 +81,7 @@ def symmetric(lower: Array) -> Array:
 
 def weighted_gram(V: Array, x: Array) -> Array:
     """Return the lower triangle of Vᵀdiag(x)V; rows with negative x go apart, so that each part is a square."""
-    syrk = blas.get_blas_funcs("syrk", (V,))
+    syrk = get_blas_funcs("syrk", (V,))
     total = np.zeros((V.shape[1], V.shape[1]), V.dtype, order="F")
     for sign in (1.0, -1.0):
         chosen = sign * x > 0.0

@@ -82,6 +82,8 @@ class Criterion(ABC):
     log_probability : bool
         Whether it is a mean log-probability of labels with its gradient: then a first search may end when it gains
         nothing that examples would show.
+    closed_form : bool
+        Whether nothing has to converge in an evaluation, so that blocks of single precision will do.
     equation : str
         What it implements, by the label of the equation in Gold & Sollich (2003) or a reference.
     likelihood : Likelihood
@@ -104,6 +106,7 @@ class Criterion(ABC):
     smooth: ClassVar[bool]
     scale_free: ClassVar[bool] = False
     log_probability: ClassVar[bool] = False
+    closed_form: ClassVar[bool] = False
     equation: ClassVar[str]
 
     def __init__(self, slack: Likelihood | str | None = None) -> None:
@@ -183,5 +186,6 @@ _DECLARED: dict[str, tuple[str, Callable[[object], bool]]] = {
     "smooth": ("True or False", _is_bool),
     "scale_free": ("True or False", _is_bool),
     "log_probability": ("True or False", _is_bool),
+    "closed_form": ("True or False", _is_bool),
     "equation": ("what it implements, a string", _is_text),
 }

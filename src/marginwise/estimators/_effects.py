@@ -149,7 +149,7 @@ def _as_cells(column: Any, shown: npt.NDArray[Any]) -> Array:
 
 def _training_cells(model: Any, place: int) -> Array:
     """Return the cells of a column of numbers in the training rows that the model holds, without gaps."""
-    encoding, X = model._encoding, model.ensemble_.X
+    encoding, X = model._encoding, model.ensemble_.rows
     first = encoding.firsts[place]
     inputs = X[:, first]
     if encoding.gap[place] > 0.0:

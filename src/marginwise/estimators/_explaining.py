@@ -94,7 +94,7 @@ def column_place(names: Sequence[str], column: str | int) -> int:
 def background_rows(model: Any, table: Any) -> Background:
     """Return background rows as inputs: those given, or training rows at even steps of their weights."""
     if table is None:
-        X, weights = model.ensemble_.X, model.ensemble_.sample_weight
+        X, weights = model.ensemble_.rows, model.ensemble_.sample_weight
         places = donor_places(hash_rows(X, 0), weights, BACKGROUND)
         return Background(X[places], np.full(len(places), 1.0 / len(places)))
     inputs, owners = encoded_rows(model, model._cells(table))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise._runtime.once import computed_once
 from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
 from marginwise.covariance.partition import Partition
@@ -175,7 +176,7 @@ class Ensemble:
         """The weight of each member."""
         return np.array([member.weight for member in self.members])
 
-    @cached_property
+    @computed_once
     def latent_functions(self) -> tuple[Predictor, ...]:
         """The latent functions of each member, given the data."""
         return tuple(map(self._restored, self.members))
@@ -195,7 +196,7 @@ class Ensemble:
         """Log-probabilities of each row without one of its examples; known until the model is stored."""
         raise AttributeError("log_left_out is not kept in stored models")
 
-    @cached_property
+    @computed_once
     def predictors(self) -> tuple[Predictor, ...]:
         """The same, with variances from few columns where these are enough: a first prediction pays for that."""
         with threads_for(self.n_points):
@@ -206,20 +207,36 @@ class Ensemble:
         if member.few_points is not None:
             return member.few_points
         X = member.inputs(self.X)
-        seen = replace(self.problem, X=X, inducing=member.inducing, partition=member.partition)
+        local = member.partition is not None
+        seen = replace(self.problem, X=X, inducing=member.inducing, partition=member.partition, single=local)
         return member.candidate.labels.restored(seen, member.hyperparameters, member.stored)
 
     @property
     def n_points(self) -> int:
         """The number of points that a prediction is a sum over: training rows, inducing inputs, those of a block."""
-        return max(map(self._n_points, self.members))
+        return max(map(self.points_of, self.members))
 
-    def _n_points(self, member: Member) -> int:
+    def points_of(self, member: Member) -> int:
+        """Return the number of points that a prediction of a member is a sum over."""
         if member.few_points is not None:
             return len(_expansion(member.few_points).points)
         if member.partition is None or member.inducing is None:
             return len(self.X)
         return len(member.inducing) + -(-len(self.X) // member.partition.n_blocks)
+
+    def without_rows(self) -> Ensemble:
+        """Return the same without training rows, where members do without them."""
+        X, codes, sample_weight, held_out = self.X[:0], self.codes[:0], self.sample_weight[:0], self.held_out[:0]
+        none = replace(self, X=X, codes=codes, sample_weight=sample_weight, held_out=held_out)
+        return replace(none, held_out_wrong=None, svm_weights=None)
+
+    @property
+    def rows(self) -> Array:
+        """The training rows; an error where they were not kept."""
+        if not len(self.X):
+            found = Finding("is compact and has no training rows, which this needs")
+            raise InvalidInputError("model", found, "the model it was made from, or compact(model, keep_rows=True)")
+        return self.X
 
     def log_proba(self, X: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, n_classes)."""
@@ -253,17 +270,21 @@ class Ensemble:
 
         That matrix is made once for members with the same kernel and points.
         """
-        before: LatentPredictor | None = None
         cross = np.empty(0)
-        for member, one in zip(self.members, self.predictors, strict=True):
+        for member, one, same in zip(self.members, self.predictors, self._same_as_before, strict=True):
             rows = member.inputs(X)
             if not isinstance(one, LatentPredictor):
                 yield one, rows, None
                 continue
-            if before is None or one.kernel != before.kernel or not _same(one.points, before.points):
-                cross = one.kernel.cross(rows, one.points)
-            before = one
+            if not same:
+                cross = one.covariances(rows)
             yield one, rows, cross
+
+    @computed_once
+    def _same_as_before(self) -> tuple[bool, ...]:
+        """Whether each member's predictor is a sum over the points, with the kernel, of the one before."""
+        pairs = zip(self.predictors, self.predictors[1:], strict=False)
+        return False, *(same_expansion(*pair) for pair in pairs)
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent functions under the mixture of the members.
@@ -281,10 +302,10 @@ class Ensemble:
         moments = [(one, *moments) for one, moments in self._moments(X)]
         return doubt(moments, self.weights)
 
-    @cached_property
+    @computed_once
     def surroundings(self) -> Surroundings:
         """Where the training rows are, under the main member's kernel; of many, some at even steps of their order."""
-        step = -(-len(self.X) // _MOST_SURROUNDINGS)
+        step = -(-len(self.rows) // _MOST_SURROUNDINGS)
         kernel = self.main.hyperparameters.kernel
         with threads_for(min(len(self.X), _MOST_SURROUNDINGS)):
             return surroundings(kernel, self.main.inputs(self.X[::step]), self.sample_weight[::step])
@@ -324,13 +345,13 @@ class Ensemble:
                     merged.append((piece.numbers, own))
         return iter(merged)
 
-    @cached_property
+    @computed_once
     def svm(self) -> PairMachines:
         """The SVM of each two classes, trained when it is asked for unless it was with the ensemble."""
         if self.machines is not None:
             return self.machines
         weights = self.sample_weight if self.svm_weights is None else self.svm_weights
-        rows = replace(self.problem, X=self.main.inputs(self.X), weights=weights)
+        rows = replace(self.problem, X=self.main.inputs(self.rows), weights=weights)
         return train_pairs_of(rows, self.svm_model, self.slack, self._svm_inducing())
 
     def _svm_inducing(self) -> Array | None:
@@ -360,7 +381,7 @@ class Ensemble:
         main = self.main
         return svm_model(main.candidate.labels, main.tuning.hyperparameters, main.hyperparameters, self.slack)
 
-    @cached_property
+    @computed_once
     def relevances(self) -> Array:
         """How much the latent function varies with each input in each member, with sum 1; shape (n_members, d).
 
@@ -370,7 +391,7 @@ class Ensemble:
         """
         return np.array([self._relevance(*pair) for pair in zip(self.members, self.latent_functions, strict=True)])
 
-    @cached_property
+    @computed_once
     def term_shares(self) -> dict[str, float]:
         """How much of the latent function is straight, smooth, stepwise: the mean over the members, with sum 1.
 
@@ -452,5 +473,8 @@ def _expansion(one: Predictor) -> LatentPredictor:
     return one
 
 
-def _same(points: Array, others: Array) -> bool:
-    return points is others or (points.shape == others.shape and np.array_equal(points, others))
+def same_expansion(one: Predictor, other: Predictor) -> bool:
+    """Say whether two predictors are sums over the same points with the same kernel."""
+    if not (isinstance(one, LatentPredictor) and isinstance(other, LatentPredictor)):
+        return False
+    return one.kernel == other.kernel and (one.points is other.points or np.array_equal(one.points, other.points))

@@ -85,7 +85,8 @@ class _Searches(NamedTuple):
             start = WarmStart.after(searcher.criterion, found)
         settings = settings.going_on(SCHEDULE.wide_evaluations)
         settings = replace(settings, search=with_curvature(settings.search, start.curvature))
-        return tune_problem(self._in_blocks(self.rows, start.model), searcher.criterion, start.model, settings)
+        rows = self._in_blocks(self.rows, start.model, single=searcher.criterion.closed_form)
+        return tune_problem(rows, searcher.criterion, start.model, settings)
 
     def _labels(self, model: Model) -> tuple[LabelModel, Scale]:
         """Return the label model under which rows left out are most probable, with its scale.
@@ -95,7 +96,7 @@ class _Searches(NamedTuple):
         """
         declared = self.config.declared.labels
         few = sample_of(self.rows, 2 * SCHEDULE.wide_rows // self.rows.n_classes, np.random.default_rng(0))
-        rows = self._in_blocks(few, model)
+        rows = self._in_blocks(few, model, single=True)
         best: tuple[LabelModel, Scale] = declared[0], Scale()
         best_value = -np.inf
         for labels in declared:
@@ -109,5 +110,6 @@ class _Searches(NamedTuple):
                     best, best_value = (labels, scale), value
         return best
 
-    def _in_blocks(self, rows: Problem, model: Model) -> Problem:
-        return in_blocks(rows, self.rows.X, model.kernel, SCHEDULE.wide_local, self.config.policy.seed)
+    def _in_blocks(self, rows: Problem, model: Model, *, single: bool) -> Problem:
+        seed = self.config.policy.seed
+        return in_blocks(rows, self.rows.X, model.kernel, SCHEDULE.wide_local, seed, single=single)

@@ -66,14 +66,15 @@ class RankPolicy:
             return problem
         m = local_size(problem.n)
         if isinstance(self.rank, str) and m > 0 and isinstance(problem.X, np.ndarray) and not _by_sites(labels):
-            return in_blocks(problem, seen, model.kernel, m, self.seed)
+            return in_blocks(problem, seen, model.kernel, m, self.seed, single=True)
         if _by_sites(labels):
             most = min(SCHEDULE.most_inducing, int(np.sqrt(SCHEDULE.pass_cost / (members * problem.n))))
         else:
             most = min(SCHEDULE.most_inducing_classes, SCHEDULE.feature_numbers // problem.n)
         number = None if isinstance(self.rank, str) else self.rank
         most = max(SCHEDULE.tuning_rank, most)
-        return replace(problem, inducing=choose_inducing(seen, model.kernel, number, most=most, seed=self.seed))
+        points = choose_inducing(seen, model.kernel, number, most=most, seed=self.seed)
+        return replace(problem, inducing=points, single=not _by_sites(labels))
 
     def start(self, labels: LabelModel, problem: Problem, seen: Array, model: Model) -> Sites | None:
         """Return sites near by for expectation propagation with many inducing inputs, found with fewer."""
@@ -89,10 +90,11 @@ class RankPolicy:
         return labels.train(whole, model, self.start(labels, whole, seen, model))
 
 
-def in_blocks(problem: Problem, seen: Array, kernel: Kernel, m: int, seed: int) -> Problem:
+def in_blocks(problem: Problem, seen: Array, kernel: Kernel, m: int, seed: int, *, single: bool) -> Problem:
     """Return the problem with m inducing inputs from the rows ``seen``, and blocks of as many rows."""
     inducing = choose_inducing(seen, kernel, m, seed=seed)
-    return replace(problem, inducing=inducing, partition=Partition.of(problem.X, kernel.lengths(problem.X.shape[1]), m))
+    partition = Partition.of(problem.X, kernel.lengths(problem.X.shape[1]), m)
+    return replace(problem, inducing=inducing, partition=partition, single=single)
 
 
 def local_size(n: int) -> int:

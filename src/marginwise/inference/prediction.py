@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian, Sites
 from marginwise.covariance.local_gaussian import LocalGaussian
+from marginwise.covariance.triangles import QuadraticForm
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.base import Posterior
 from marginwise.kernels.base import Kernel
@@ -97,6 +98,10 @@ class Predictor(ABC):
     @abstractmethod
     def pieces_at(self, X: Array) -> Iterator[Piece]:
         """Yield new rows with what the latent means are there; those that share a function come together."""
+
+    @abstractmethod
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> LatentPredictor:
+        """Return the same labels for other sums over points: see :class:`LatentPredictor`."""
 
     def squared_slopes(self, weights: Array, step: int = 1) -> Array:
         """Return the mean over these rows, weighted, of the squared derivative of the latent mean in each input.
@@ -198,21 +203,41 @@ class LatentPredictor(Predictor):
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
         X = check_inputs(X_new, "X_new")
-        blocks = [self.moments_of(rows, self.kernel.cross(rows, self.points)) for rows in self._in_blocks(X)]
+        blocks = [self.moments_of(rows, self.covariances(rows)) for rows in self._in_blocks(X)]
         return tuple(np.concatenate(part) for part in zip(*blocks, strict=True))  # type: ignore[return-value]
 
     def latent_mean(self, X_new: npt.ArrayLike) -> Array:
         """Return k(x)ᵀb alone."""
         X = check_inputs(X_new, "X_new")
-        blocks = [self.kernel.cross(rows, self.points) @ self.coefficients for rows in self._in_blocks(X)]
-        return np.concatenate(blocks)
+        return np.concatenate([self.covariances(rows) @ self.coefficients for rows in self._in_blocks(X)])
+
+    @cached_property
+    def covariances(self) -> Callable[[Array], Array]:
+        """From rows to their covariances with the points."""
+        return self.kernel.with_points(self.points)
+
+    @cached_property
+    def _explained(self) -> Callable[[Array], Array]:
+        """From the rows k(x) of a matrix to k(x)ᵀWk(x)."""
+        if self.gain.shape[1] == len(self.points):
+            return QuadraticForm.of(self.gain)
+        return self._by_factor
+
+    def _by_factor(self, k: Array) -> Array:
+        image = k @ self.gain
+        return np.einsum("ij,ij->i", image, image)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what follows from them is there again when it is asked for."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def moments_of(self, X: Array, k: Array) -> tuple[Array, Array]:
         """Return mean and variance at the rows of X from their covariances with the points."""
-        image = k @ self.gain
-        square = self.gain.shape[1] == len(self.points)
-        explained = np.einsum("ij,ij->i", image, k if square else image)
-        return k @ self.coefficients, at_least_rounding(self.kernel.diagonal(X) - explained, self.kernel, X)
+        prior = self.kernel.diagonal(X)
+        return k @ self.coefficients, at_least_rounding(prior - self._explained(k), prior)
+
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> LatentPredictor:
+        return replace(self, points=points, coefficients=coefficients, gain=gain)
 
     def pieces(self, step: int = 1) -> Iterator[Piece]:
         numbers = np.arange(0, len(self.points), step)
@@ -226,11 +251,9 @@ class LatentPredictor(Predictor):
 
     def variance_of_sum(self, X: Array, weights: Array) -> float:
         """Return wᵀKw - (wᵀk)W(wᵀk)ᵀ."""
-        k = weights @ self.kernel.cross(X, self.points)
-        image = k @ self.gain
-        explained = image @ (k if self.gain.shape[1] == len(self.points) else image)
+        explained = self._explained((weights @ self.covariances(X))[None])
         prior = float(weights @ self.kernel.gram(X) @ weights)
-        return max(prior - float(explained), _LEAST_SHARE * prior)
+        return max(prior - float(explained[0]), _LEAST_SHARE * prior)
 
     def _in_blocks(self, X: Array) -> Iterator[Array]:
         step = max(1, _BLOCK_NUMBERS // len(self.points))
@@ -259,7 +282,8 @@ class LocalPredictor(Predictor):
 
     def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
         X = check_inputs(X_new, "X_new")
-        return self.latent_mean(X), at_least_rounding(self.gaussian.variances_at(X), self.kernel, X)
+        mean, variance = self.gaussian.moments_at(X, self.dual, self.weights)
+        return mean, at_least_rounding(variance, self.kernel.diagonal(X))
 
     def latent_mean(self, X_new: npt.ArrayLike) -> Array:
         return self.gaussian.prior.means_at(check_inputs(X_new, "X_new"), self.dual, self.weights)
@@ -287,6 +311,9 @@ class GaussianPredictor(LatentPredictor, LabelPredictor):
 
     likelihood: WeightedLikelihood
 
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> GaussianPredictor:
+        return GaussianPredictor(points, coefficients, gain, self.kernel, self.likelihood.unweighted(1))
+
 
 @dataclass(frozen=True, eq=False)
 class LocalGaussianPredictor(LocalPredictor, LabelPredictor):
@@ -294,10 +321,13 @@ class LocalGaussianPredictor(LocalPredictor, LabelPredictor):
 
     likelihood: WeightedLikelihood
 
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> GaussianPredictor:
+        return GaussianPredictor(points, coefficients, gain, self.kernel, self.likelihood.unweighted(1))
 
-def at_least_rounding(variance: Array, kernel: Kernel, X: Array) -> Array:
-    """Return variances at the rows of X, none below what rounding leaves of the prior's."""
-    return np.maximum(variance, _LEAST_SHARE * kernel.diagonal(X))
+
+def at_least_rounding(variance: Array, prior: Array) -> Array:
+    """Return variances, none below what rounding leaves of the prior's."""
+    return np.maximum(variance, _LEAST_SHARE * prior)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -43,7 +43,7 @@ def reduced(predictor: AnyPredictor) -> AnyPredictor:
 
     Z, W = predictor.points, predictor.gain
     m = len(Z)
-    if m < _FEW:
+    if m < _FEW or W.shape[1] < m:  # a factor already
         return predictor
     rng = np.random.default_rng(0)
     X = _compared(Z, rng)

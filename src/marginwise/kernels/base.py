@@ -217,6 +217,13 @@ class Kernel(ABC):
         """Return the symmetric matrix K(x_i, x_j), shape (n, n)."""
         return self.cross(X, X)
 
+    def with_points(self, points: Array) -> Callable[[Array], Array]:
+        """Return the function A → ``cross(A, points)``; what depends on the points alone is computed once.
+
+        What it returns may not be written to.
+        """
+        return lambda A: self.cross(A, points)
+
     def add_to(self, K: Array, A: Array, B: Array) -> None:
         """Add K(a_i, b_j) to a matrix, in place."""
         K += self.cross(A, B)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -60,6 +61,9 @@ class Constant(Kernel):
 
     def cross(self, A: Array, B: Array) -> Array:
         return np.full((len(A), len(B)), self.koff)
+
+    def with_points(self, points: Array) -> Callable[[Array], Array]:
+        return lambda A: np.broadcast_to(self.koff, (len(A), len(points)))
 
     def of_column(self, column: int, A: Array, B: Array) -> Array:
         return np.zeros((len(A), len(B)))

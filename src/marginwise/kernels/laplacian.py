@@ -6,6 +6,7 @@ K(x, x') = k1 exp[-Σ_a |x_a - x'_a|/λ_a]
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
 from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
-from marginwise.kernels.stationary import Stationary, exponentials
+from marginwise.kernels.stationary import Stationary, exponentials, exponentials_with
 
 #: (lowest, highest) value that a search may reach.
 K1_BOUNDS = (1e-3, 1e5)
@@ -65,9 +66,15 @@ class Laplacian(Stationary):
         return self.k1
 
     def cross(self, A: Array, B: Array) -> Array:
-        scales = self.lengths(A.shape[1])
-        scaled = A / scales
-        return exponentials(scaled, scaled if B is A else B / scales, 1, self.k1)
+        if B is not A:
+            return self.with_points(B)(A)
+        scaled = A / self.lengths(A.shape[1])
+        return exponentials(scaled, scaled, 1, self.k1)
+
+    def with_points(self, points: Array) -> Callable[[Array], Array]:
+        scales = self.lengths(points.shape[1])
+        columns = np.ascontiguousarray((points / scales).T)
+        return lambda A: exponentials_with(A / scales, columns, 1, self.k1)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K the derivative for log λ_a is ``Σ_ij W_ij |a_ia - b_ja|/λ_a``: no product of matrices."""

@@ -5,6 +5,7 @@ K(x, x') = (klin/d) Σ_a r_a x_a x'_a,   r_a = (m̄/m_a)², m̄ the geometric me
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -63,9 +64,15 @@ class Linear(ColumnSum):
         return type(self)(float(values[0]), scales, self.columns)  # type: ignore[arg-type]
 
     def cross(self, A: Array, B: Array) -> Array:
-        root = np.sqrt(self._input_weights(A.shape[1]))
-        scaled = A * root
-        return scaled @ (scaled if B is A else B * root).T  # of one matrix with itself: exactly symmetric
+        if B is not A:
+            return self.with_points(B)(A)
+        scaled = A * np.sqrt(self._input_weights(A.shape[1]))
+        return scaled @ scaled.T  # of one matrix with itself: exactly symmetric
+
+    def with_points(self, points: Array) -> Callable[[Array], Array]:
+        root = np.sqrt(self._input_weights(points.shape[1]))
+        columns = (points * root).T
+        return lambda A: (A * root) @ columns
 
     def of_column(self, column: int, A: Array, B: Array) -> Array:
         inputs = self.inputs_of(column)

@@ -6,6 +6,7 @@ K(x, x') = k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²]
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
-from marginwise.kernels.stationary import Stationary, exponentials
+from marginwise.kernels.stationary import Stationary, exponentials, exponentials_with
 
 #: (lowest, highest) value that a search may reach. Beyond them every criterion is flat: the classifier is constant,
 #: the nearest neighbour's label, or blind to the input, and random walks "get stuck in a plateau" (section ztmc).
@@ -69,9 +70,15 @@ class RBF(Stationary):
 
     def cross(self, A: Array, B: Array) -> Array:
         """Return k0 exp(-½|a_i - b_j|²) for scaled inputs."""
-        centre = centre_of(B)
-        scaled = self._scaled(A, centre)
-        return exponentials(scaled, scaled if B is A else self._scaled(B, centre), 2, self.k0)
+        if B is not A:
+            return self.with_points(B)(A)
+        scaled = self._scaled(A, centre_of(A))
+        return exponentials(scaled, scaled, 2, self.k0)
+
+    def with_points(self, points: Array) -> Callable[[Array], Array]:
+        centre, lengths = centre_of(points), self.lengths(points.shape[1])
+        columns = np.ascontiguousarray(((points - centre) / lengths).T)
+        return lambda A: exponentials_with((A - centre) / lengths, columns, 2, self.k0)
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With W = G∘K, row sums w and column sums u, the derivative for log l_a is

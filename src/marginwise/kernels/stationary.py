@@ -72,18 +72,24 @@ def exponentials(A: Array, B: Array, exponent: int, amplitude: float) -> Array:
 
     If B is A, what stands above the diagonal's blocks is copied.
     """
-    columns = np.ascontiguousarray(B.T)
-    K = np.empty((len(A), len(B)))
+    K = exponentials_with(A, np.ascontiguousarray(B.T), exponent, amplitude, lower=B is A)
+    if B is A:
+        mirror_lower(K)
+    return K
+
+
+def exponentials_with(A: Array, columns: Array, exponent: int, amplitude: float, lower: bool = False) -> Array:
+    """Return the same for the columns of B, or those of its blocks that reach below the diagonal."""
+    n = columns.shape[1]
+    K = np.empty((len(A), n))
     for start in range(0, len(A), _BLOCK):
         stop = start + _BLOCK
-        width = min(stop, len(B)) if B is A else len(B)
+        width = min(stop, n) if lower else n
         _fill_distances(A[start:stop], columns, exponent, K[start:stop], width)
         block = K[start:stop, :width]
         block *= -1.0 / exponent
         np.exp(block, out=block)
         block *= amplitude
-    if B is A:
-        mirror_lower(K)
     return K
 
 

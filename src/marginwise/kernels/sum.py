@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
@@ -37,6 +37,19 @@ class SumOfTerms(Kernel):
         for term in self.terms[1:]:
             term.add_to(K, A, B)
         return K
+
+    def with_points(self, points: Array) -> Callable[[Array], Array]:
+        functions = [term.with_points(points) for term in self.terms]
+        if len(functions) == 1:
+            return functions[0]
+
+        def cross(A: Array) -> Array:
+            K = functions[0](A) + functions[1](A)
+            for function in functions[2:]:
+                K += function(A)
+            return K
+
+        return cross
 
     def diagonal(self, X: Array) -> Array:
         return reduce(np.add, (term.diagonal(X) for term in self.terms))

@@ -60,8 +60,9 @@ def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, A
             rough = weights * np.maximum(_CURVATURE * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
             dual = covariance.dual_solver(rough)
             history.clear()
-        b = dual(rough[:, None] * here.theta + weights[:, None] * (indicators - p))
-        there = state(covariance.times(b), b)
+        # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.
+        change = dual(weights[:, None] * (indicators - p) - here.b)
+        there = state(here.theta + covariance.times(change), here.b + change)
         history.append((here, there))
         del history[:-_DEPTH]
         mixed = _mixed(history)

@@ -29,8 +29,8 @@ from marginwise.multiclass.link import SoftmaxLink, fit_link
 from marginwise.multiclass.mode import LEAST_CURVATURE, softmax_mode
 from marginwise.problem import Problem
 
-#: Factors of C that are tried for the softmax likelihood.
-_SOFTMAX_C = tuple(4.0**k for k in range(-2, 6))
+#: Powers of 4 that C may be multiplied by for the softmax likelihood, and the one that is nearest to most tables.
+_POWERS, _USUAL = range(-2, 6), 1
 
 
 class Moments(NamedTuple):
@@ -197,6 +197,9 @@ class LocalClassPredictor(LocalPredictor, ClassScores):
     unit: float
     link: SoftmaxLink | None = None
 
+    def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> ClassPredictor:
+        return ClassPredictor(points, coefficients, gain, self.kernel, self.offset, self.unit, self.link)
+
     def moments(self, X: Array) -> Moments:
         """Return what a link takes."""
         return self._moments(*self.latent_mean_and_variance(X))
@@ -237,19 +240,25 @@ def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: 
 def best_softmax_C(problem: Problem, model: Model) -> float | None:
     """Return the C, a power of four, under which examples left out are most probable; None if C·K is no such kernel.
 
-    Upwards from the smallest as long as that helps: least squares have found the shape of K, and only the size of the
-    latent functions is another one. ln C has a normal prior, of the width that it has for two classes.
+    Up from the usual one as long as that helps, or else down: least squares have found the shape of K, and only the
+    size of the latent functions is another one. ln C has a normal prior, of the width that it has for two classes.
     """
     if model.kernel.scaled(1.0) is None:
         return None
-    best, chosen = -np.inf, None
-    for C in _SOFTMAX_C:
-        posterior = softmax_map(problem, model.with_C(model.C * C))
-        value = fit_link(*posterior.left_out, problem.labels, problem.weights).value - 0.5 * np.log(C) ** 2
-        if value < best:
+
+    def value(power: int) -> float:
+        posterior = softmax_map(problem, model.with_C(model.C * 4.0**power))
+        fitted = fit_link(*posterior.left_out, problem.labels, problem.weights)
+        return fitted.value - 0.5 * (power * np.log(4.0)) ** 2
+
+    best, chosen = value(_USUAL), _USUAL
+    for side in (1, -1):
+        power = _USUAL + side
+        while power in _POWERS and (there := value(power)) > best:
+            best, chosen, power = there, power, power + side
+        if chosen != _USUAL:
             break
-        best, chosen = value, model.C * C
-    return chosen
+    return float(model.C * 4.0**chosen)
 
 
 def _targets(problem: Problem) -> tuple[Array, Array]:

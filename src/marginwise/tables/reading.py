@@ -77,9 +77,10 @@ def is_of_objects(X: Any) -> bool:
 def columns_of(X: Any) -> Iterator[tuple[str | int, Cells]]:
     """Yield the name, or the place where it has none, and the cells of each column of a data frame or an array."""
     if is_frame(X):
-        read = _of_pandas if type(X).__module__.split(".")[0] == "pandas" else _of_polars
-        for j, name in enumerate(X.columns):
-            yield str(name), read(X.iloc[:, j] if hasattr(X, "iloc") else X[name], str(name))
+        is_pandas = hasattr(X, "iloc")
+        read = _of_pandas if is_pandas else _of_polars
+        for name, series in X.items() if is_pandas else zip(X.columns, X.iter_columns(), strict=True):
+            yield str(name), read(series, str(name))
         return
     array = np.asarray(X) if isinstance(X, np.ndarray) and X.dtype.kind == "f" else np.asarray(X, dtype=object)
     for j, column in enumerate(array.T):

@@ -1,0 +1,27 @@
+"""Quadratic forms by a triangular root, and without one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marginwise.covariance.triangles import QuadraticForm
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 7])
+@pytest.mark.parametrize("least", [0.3, -0.3], ids=["definite", "indefinite"])
+def test_values_are_those_of_the_matrix(rng: np.random.Generator, n_rows: int, least: float) -> None:
+    vectors = np.linalg.qr(rng.normal(size=(9, 9)))[0]
+    W = vectors @ np.diag([least, *np.linspace(0.5, 4.0, 8)]) @ vectors.T
+    rows = rng.normal(size=(n_rows, 9))
+    form = QuadraticForm.of(0.5 * (W + W.T))
+    assert form.is_root == (least > 0.0)
+    np.testing.assert_allclose(form(rows), [row @ W @ row for row in rows], rtol=1e-12, atol=1e-12)
+
+
+def test_the_matrix_stays_as_it_is(rng: np.random.Generator) -> None:
+    A = rng.normal(size=(5, 5))
+    W = A @ A.T + np.eye(5)
+    before = W.copy()
+    QuadraticForm.of(W)(rng.normal(size=(3, 5)))
+    np.testing.assert_array_equal(W, before)

@@ -121,7 +121,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         blocks would not fit into memory. A number is that of the inducing inputs of a low-rank matrix, at a cost of
         O(n rank²) time and O(n rank) memory.
     subset : "auto", int or None, default="auto"
-        Random rows to tune on; the model is trained on all rows. "auto" is 1500, or 5000 where ``rank`` is given; None
+        Random rows to tune on; the model is trained on all rows. "auto" is 6000, or 5000 where ``rank`` is given; None
         is all.
     validation_fraction : float or None, default=None
         Part of the rows on which the error is watched to stop searches early, but for the short ones on folds; the

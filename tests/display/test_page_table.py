@@ -16,3 +16,8 @@ def test_a_table_in_three_forms(tmp_path):
     page = Page("t")
     table.add_to(page)
     assert "<small>0.9</small>" in page.html()
+
+
+def test_records_may_have_different_fields(tmp_path):
+    table = PageTable("name", "Title", "Note.", ["a"], [["x"]], [{"a": 1}, {"a": 2, "b": 3}])
+    assert table.write_csv(tmp_path).read_text().split() == ["a,b", "1,", "2,3"]

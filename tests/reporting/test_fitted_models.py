@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from marginwise import TunedSVC, load_model, save_model
 from marginwise.errors import InvalidInputError
+from marginwise.estimators.compacting import compact
 from marginwise.inspection import held_out_report, operating_points
 from marginwise.plots import ReliabilityDisplay
 from marginwise.reporting.training import TrainingTable
@@ -148,3 +149,14 @@ def test_any_class_can_be_the_one_that_is_meant() -> None:
     assert display.event == "class 0"
     assert np.nansum(display.observed * display.counts) == pytest.approx(50)
     assert display.enough(100).sum() < display.enough().sum()
+
+
+def test_a_compact_model_says_what_it_lacks(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    model = TunedSVC(ard=0, random_state=0).fit(X, X[:, 0] + 0.5 * rng.normal(size=200) > 0)
+    small = compact(model, tolerance=0.05)
+    with pytest.raises(InvalidInputError, match="does not hold the rows it was fitted to"):
+        small.report(tmp_path / "r.html")
+    assert "expected on new data" not in small._repr_mimebundle_()["text/html"]  # and no error
+    assert compact(model, tolerance=0.05, keep_rows=True).summary().rows == 200

@@ -56,6 +56,7 @@ _SAME_NAME = (
     "skip",
     "sheet",
     "plots",
+    "positive",
     "keep",
     "ard",
     "criterion",

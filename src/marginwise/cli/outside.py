@@ -34,10 +34,9 @@ class FarCell(NamedTuple):
 
 def far_cells(model: Any, cells: Any, names: list[str]) -> list[FarCell]:
     """Return the numbers of rows that are far outside of the training rows, the farthest first."""
-    encoding = getattr(model, "_encoding", None)
-    if encoding is None or not hasattr(model, "ensemble_"):
+    if not getattr(model, "_holds_training_rows", False):
         return []
-    trained = encoding.cells(model.ensemble_.X)
+    trained = model._encoding.cells(model.ensemble_.X)
     far: list[tuple[float, FarCell]] = []
     for j, name in enumerate(names):
         known = trained[np.isfinite(trained[:, j]), j]
@@ -52,7 +51,7 @@ def far_cells(model: Any, cells: Any, names: list[str]) -> list[FarCell]:
 
 def strange_rows(model: Any, X: Any) -> list[int]:
     """Return the rows, from 1, that are unlike all training rows, if they are more than chance would have it."""
-    if not hasattr(model, "novelty"):
+    if not getattr(model, "_holds_training_rows", False):
         return []
     strange = np.flatnonzero(model.novelty(X, _SHARE).strange) + 1
     expected = _SHARE * len(X)

@@ -82,10 +82,11 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a table with two classes, one more data set with the name of the file; may be repeated",
+        help="a table, one more data set with the name of the file; may be repeated",
     )
     own.add_argument("--target", metavar="COLUMN", help="the column of these tables to predict (default: the last)")
     add_drop_argument(own)
+    own.add_argument("--positive", metavar="CLASS", help="told from all others, where there are more than two classes")
     own.add_argument("--test-fraction", type=float, metavar="F", help="part of their rows to test on (default: 1/3)")
     own.add_argument(
         "--criterion",
@@ -140,10 +141,10 @@ def planned(arguments: argparse.Namespace) -> Plan:
     from marginwise.study.paper import OWN_METHODS, own_plan, paper_plan, quick_plan, sensitivity_plan
     from marginwise.study.paper.plan import OWN_TRIALS
 
-    for option in ("target", "drop", "test_fraction"):
+    for option in ("target", "drop", "test_fraction", "positive"):
         if getattr(arguments, option) and not arguments.data:
             raise InvalidInputError(option, getattr(arguments, option), "nothing, unless there is a table (--data)")
-    options: dict[str, Any] = {"drop": tuple(arguments.drop)}
+    options: dict[str, Any] = {"drop": tuple(arguments.drop), "positive_class": arguments.positive}
     if arguments.test_fraction is not None:
         options["test_fraction"] = arguments.test_fraction
     own_tables = tables(

@@ -56,7 +56,8 @@ class PageTable:
         """Write the records as NAME.csv."""
         path = directory / f"{self.name}.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(self.records[0]) if self.records else list(self.header))
+            names = dict.fromkeys(name for record in self.records for name in record)  # some have more than others
+            writer = csv.DictWriter(file, list(names) or list(self.header))
             writer.writeheader()
             writer.writerows({name: as_csv(cell) for name, cell in record.items()} for record in self.records)
         return path

@@ -82,4 +82,11 @@ class DescribingMixin:
 
     def _with_summary(self, diagram: str) -> str:
         """Return scikit-learn's diagram, and below it the summary of a fitted model that can give one."""
-        return diagram + self.summary()._repr_html_() if hasattr(self, "_codes") else diagram
+        return diagram + self.summary()._repr_html_() if self._holds_training_rows else diagram
+
+    @property
+    def _holds_training_rows(self) -> bool:
+        """Whether the model is fitted and still has its training rows and their labels, as compact ones do not."""
+        ensemble = getattr(self, "ensemble_", None)
+        places: Any = getattr(self, "_places", ())
+        return hasattr(self, "_codes") and ensemble is not None and len(ensemble.X) > 0 and len(places) > 0

@@ -17,7 +17,7 @@ from marginwise.reporting.figures import literal, page_figure
 from marginwise.reporting.two_classes import add_operating_points
 
 #: Bins of the reliability diagram, rows from which on one has a dot, and dots from which on it is drawn at all. With
-#: ten rows a frequency of one half has a standard error of 16 percent points; with fewer a dot says nothing.
+#: ten rows a frequency of one half has a standard error of 16 percentage points; with fewer a dot says nothing.
 _BINS, _FEWEST_ROWS, _FEWEST_DOTS = 10, 10, 2
 
 #: Classes up to which the confusion is a table; beyond, it is a picture and a list of the commonest mistakes.

@@ -78,7 +78,7 @@ def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.text(
         f"{summary.shape[0].upper()}{summary.shape[1:]}. A straight part means: the more of an input, the more (or "
         "less) probable a class, without end. A smooth part may rise and fall again; a stepwise part changes "
-        "around certain values of single inputs. Beyond the rows of this table a straight part goes on for ever, "
+        "around certain values of single inputs. Beyond the rows of this table a straight part goes on without end, "
         "and probabilities with it; the others fade out, and probabilities go back to those of the classes."
     )
     figure = page_figure(1.0 + 0.35 * max(1, len(summary.term_shares)))
@@ -93,7 +93,7 @@ def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("Which inputs matter")
     page.text(
         "Influence: by how much the predicted probabilities change, on average, when the cells of a column are "
-        "replaced by those of other rows. 0.1 is ten percent points. A column without influence could be left out."
+        "replaced by those of other rows. 0.1 is ten percentage points. A column without influence could be left out."
     )
     _add_influences(page, ranked(summary.influences))
     page.text(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST = 8
 
 _BOX = "font-family:system-ui,sans-serif;font-size:0.9em;line-height:1.45;max-width:44em;margin:0.6em 0"
-_FACT = "flex:0 1 11em;margin-right:1.5em"
+_FACT = "flex:0 1 9.5em;margin-right:1em"
 _CAPTION = "text-align:left;caption-side:top;white-space:nowrap"
 _NUMBER = "font-size:1.5em;font-weight:600"
 _BAR = "display:inline-block;height:0.6em;background:#2b66ad;border-radius:2px"

@@ -52,10 +52,10 @@ class TrainingTable:
     @classmethod
     def of_model(cls, model: Any) -> TrainingTable:
         """Return the table from what a fitted TunedSVC holds of it: its distinct training rows, and all labels."""
-        codes = getattr(model, "_codes", None)
-        if codes is None:
-            found = Finding("does not hold the labels it was fitted to")
-            raise InvalidInputError("model", found, "one that was fitted, or saved whole, by this version")
+        if not model._holds_training_rows:
+            found = Finding("does not hold the rows it was fitted to")
+            raise InvalidInputError("model", found, "one as it was fitted by this version, not a compact one")
+        codes = model._codes
         described = getattr(model, "table_", None) or {}
         schema = described.get("schema", model._schema)
         names = schema.names if described else feature_names(model)

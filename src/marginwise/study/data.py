@@ -13,9 +13,10 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from marginwise._arrays import Array
+from marginwise._wording import some
 from marginwise.datasets.benchmarks import Benchmark, benchmark_names, load_benchmark
 from marginwise.datasets.table import Table, load_table
-from marginwise.errors import InvalidInputError, choose
+from marginwise.errors import Finding, InvalidInputError, choose
 from marginwise.tables.reading import CATEGORY
 
 if TYPE_CHECKING:
@@ -77,57 +78,76 @@ class BenchmarkSource:
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table in a file, with two classes.
+    """A table in a file. The criteria of a study are for two classes: of more, one is told from all others.
 
     Rows are drawn for the test set once, as many of each class as there are in the table, with a seed that is a hash of
-    the name. Inputs have mean 0 and variance 1 over the training set. Of the two labels the second one, in sorted
-    order, is +1.
+    the name. Inputs have mean 0 and variance 1 over the training set. A missing number is the mean of its column, and 1
+    in a further input, ``missing(column)``; a missing word is none of the words. Of two labels the second one, in
+    sorted order, is +1.
 
     Parameters
     ----------
     path : str
-        A file for :func:`~marginwise.load_table`: CSV, Parquet or LIBSVM.
+        A file for :func:`~marginwise.load_table`: CSV, Excel, Parquet or LIBSVM.
     target : str, optional
         The column to predict; by default the last.
     drop : tuple of str
         Columns to leave out.
     test_fraction : float
         Part of the rows that is the test set.
+    positive_class : str, optional
+        The class that is +1, all others being -1; it must be given if there are more than two.
 
     Examples
     --------
     >>> TableSource("data/patients.csv", target="diabetic").name
     'patients'
+    >>> TableSource("data/flowers.csv", positive_class="setosa").name
+    'flowers-setosa'
     """
 
     path: str
     target: str | None = None
     drop: tuple[str, ...] = ()
     test_fraction: float = TEST_FRACTION
+    positive_class: str | None = None
 
     @property
     def name(self) -> str:
-        """The name of the file, without its ending."""
+        """The name of the file, without its ending, and of the class that is told from the others."""
         name = Path(self.path).name
-        return name.split(".")[0] or name
+        stem = name.split(".")[0] or name
+        return stem if self.positive_class is None else f"{stem}-{self.positive_class}"
 
     def load(self) -> Benchmark:
         """Read the table and split it."""
-        table = load_table(self.path, self.target, drop=self.drop, missing="refuse")
-        labels, codes, counts = np.unique(table.y, return_inverse=True, return_counts=True)
-        if len(labels) != 2 or counts.min() < 2:
+        table = load_table(self.path, self.target, drop=self.drop)
+        codes = self._codes(table)
+        train, test = self._split(codes)
+        inputs, names = _inputs(table, train)
+        mean, scale = inputs[train].mean(axis=0), inputs[train].std(axis=0)
+        X = (inputs - mean) / np.where(scale > 0.0, scale, 1.0)
+        y = np.where(codes == 1, 1.0, -1.0)
+        return Benchmark(self.name, X[train], y[train], X[test], y[test], names, None, f"Read from {self.path}.")
+
+    def _codes(self, table: Table) -> Any:
+        """Return 1 for the rows of the class that is told from the others, 0 for those."""
+        labels, counts = np.unique(table.y, return_counts=True)
+        words = [str(label) for label in labels.tolist()]
+        if self.positive_class is not None and self.positive_class not in words:
+            raise InvalidInputError("positive_class", self.positive_class, f"one of the classes {some(words)}")
+        if self.positive_class is None and len(labels) > 2:
+            found = Finding(f"is not given, and {table.target_name!r} of {self.path} has {len(labels)} classes")
+            raise InvalidInputError("positive_class", found, f"the one that is told from the others: {some(words)}")
+        meant = len(labels) - 1 if self.positive_class is None else words.index(self.positive_class)
+        if len(labels) < 2 or min(counts[meant], counts.sum() - counts[meant]) < 2:
             raise InvalidInputError(
                 "target",
                 table.target_name,
                 f"a column with two classes and two rows or more of each, but {self.path} has {len(labels)} "
                 f"different values there, one of them in {counts.min()} rows",
             )
-        train, test = self._split(codes)
-        inputs, names = _inputs(table)
-        mean, scale = inputs[train].mean(axis=0), inputs[train].std(axis=0)
-        X = (inputs - mean) / np.where(scale > 0.0, scale, 1.0)
-        y = np.where(codes == 1, 1.0, -1.0)
-        return Benchmark(self.name, X[train], y[train], X[test], y[test], names, None, f"Read from {self.path}.")
+        return (table.y == labels[meant]).astype(np.intp)
 
     def _split(self, codes: Any) -> Any:
         """Return the rows for training and for testing, sorted by class, so that every part of them has both."""
@@ -143,15 +163,23 @@ class TableSource:
         return tuple(part[np.argsort(codes[part], kind="stable")] for part in parts)
 
 
-def _inputs(table: Table) -> tuple[Array, tuple[str, ...]]:
-    """Return numbers alone, and their names: the paper's kernel has a length scale for each value of a word."""
+def _inputs(table: Table, train: Any) -> tuple[Array, tuple[str, ...]]:
+    """Return numbers alone, and their names: the paper's kernel has a length scale for each value of a word.
+
+    Gaps are filled with the mean over the training rows, and told by an input of their own where these have any.
+    """
     schema = table.schema
     cells, _ = schema.cells(table.X)
     blocks, names = [], []
     for name, column, values in zip(table.feature_names, schema.columns, cells.T, strict=True):
         if column.kind != CATEGORY:
-            blocks.append(values[:, None])
+            missing = np.isnan(values)
+            known = values[train][~missing[train]]
+            blocks.append(np.where(missing, known.mean() if len(known) else 0.0, values)[:, None])
             names.append(name)
+            if missing[train].any():
+                blocks.append(missing[:, None].astype(float))
+                names.append(f"missing({name})")
             continue
         blocks.append((values[:, None] == np.arange(len(column.categories))).astype(float))
         names += [f"{name}={category}" for category in column.categories]

@@ -65,7 +65,7 @@ def test_small_matrices_have_one_thread_and_blocks_of_rows_all(two_threads) -> N
 def test_a_fit_uses_one_thread(rank: int | None, two_threads, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more than the 1,000 rows from which it once used them all; an error in it gives them back."""
     seen = []
-    trained = fit._trained
+    trained = fit.train_ensemble
 
     def watched(*arguments: object) -> object:
         seen.append(numbers())
@@ -73,7 +73,7 @@ def test_a_fit_uses_one_thread(rank: int | None, two_threads, monkeypatch: pytes
             raise ZeroDivisionError
         return trained(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(fit, "_trained", watched)
+    monkeypatch.setattr(fit, "train_ensemble", watched)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1010, 2))
     model = TunedSVC(0, rank=rank, subset=100, max_evaluations=1, random_state=0)

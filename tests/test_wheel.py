@@ -36,6 +36,15 @@ import pyarrow, pyarrow.parquet
 from marginwise import load_table
 pyarrow.parquet.write_table(pyarrow.table({"a": X[:, 0], "y": y}), "t.parquet")
 assert load_table("t.parquet", target="y").X.shape == (40, 1)""",
+    "excel": """
+import openpyxl
+from marginwise import load_table
+book = openpyxl.Workbook()
+for row in [("a", "y"), *zip(X[:, 0].tolist(), y.tolist())]:
+    book.active.append(row)
+book.save("t.xlsx")
+assert load_table("t.xlsx", target="y").X.shape == (40, 1)""",
+    "onnx": "from marginwise import to_onnx\nassert to_onnx(model.fit(X, y)).graph.node",
     "progress": "model.set_params(progress=True).fit(X, y)",
     "saving": """
 from marginwise import load_model, save_model

@@ -139,10 +139,11 @@ def compact(model: TunedSVC, X: Any = None, *, tolerance: float = 1e-3, keep_row
     --------
     >>> import numpy as np
     >>> from marginwise import TunedSVC, compact
-    >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> model = TunedSVC(ard=0, random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> model = TunedSVC(ard=0, random_state=0).fit(X, X[:, 0] + rng.normal(size=300) > 0)
     >>> small = compact(model, tolerance=0.01)
-    >>> sum(small.compaction_.columns) < 0.5 * sum(small.compaction_.points_before)
+    >>> sum(small.compaction_.points) < 0.5 * sum(small.compaction_.points_before)
     True
     >>> bool(np.abs(small.predict_proba(X) - model.predict_proba(X)).max() < 0.02)
     True

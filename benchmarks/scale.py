@@ -10,6 +10,7 @@
     python benchmarks/scale.py small   --raetsch FOLDER        rank against the exact Gram matrix, sets of 1,000 rows
     python benchmarks/scale.py subsets [--data TABLE.csv.gz]   rows tuned on, and classifiers of subsets combined
     python benchmarks/scale.py cluster [--data TABLE.csv.gz]   two Dask workers, 20 blocks, one worker killed
+    python benchmarks/scale.py ten_million                     ten million made-up rows on two Dask workers of 3 GB
 
 The table's last column is the label; without one, 105,908 rows with 13 inputs are made up. 20,000 random rows are the
 test set. Each measurement runs in a process of its own, so that its peak of memory is its own.
@@ -51,7 +52,11 @@ def table(path):
 
 def made_up(n):
     """Return n rows with 13 inputs, five of which decide the label but for noise."""
-    rng = np.random.default_rng(0)
+    return made_up_rows(np.random.default_rng(0), n)
+
+
+def made_up_rows(rng, n):
+    """Return n such rows from a stream of random numbers."""
     X = rng.normal(size=(n, 13))
     latent = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2 - 0.5 + 0.3 * X[:, 4]
     return X, np.where(latent + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
@@ -388,7 +393,49 @@ def cluster(options):
     print(f"largest difference of the hyperparameters' logarithms from the fit in memory: {difference:.1e}")
 
 
-TASKS = {f.__name__: f for f in (large, million, tables, sizes, exact, growth, middle, small, subsets, cluster)}
+def made_up_block(numbers, block_info=None):
+    """Return rows with 13 inputs and their label for a block of numbers, always the same ones."""
+    rng = np.random.default_rng(int(numbers[0, 0]) + 1)
+    X, y = made_up_rows(rng, len(numbers))
+    return np.column_stack([X, y])
+
+
+def worker_memory():
+    """Return the largest memory that this worker has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def ten_million(options):
+    """Rows are made when they are needed, never all at once: two workers have 3 GB each, the rows alone take 1 GB."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    n, size = options.rows or 10_000_000, 100_000
+    Z, z = made_up_rows(np.random.default_rng(0), TEST_ROWS)
+    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "3GB", "dashboard_address": ":0"}
+    with LocalCluster(**options) as workers, Client(workers) as client:
+        numbers = da.arange(n, chunks=size)[:, None]
+        rows = numbers.map_blocks(made_up_block, dtype=float, chunks=(numbers.chunks[0], (14,)))
+        y = rows[:, 13].compute()
+        start = time.perf_counter()
+        model = tuned().fit(rows[:, :13], y)
+        seconds = time.perf_counter() - start
+        peaks = client.run(worker_memory).values()
+    probability = model.predict_proba(Z)
+    error = 100 * np.mean(model.predict(Z) != z)
+    log_loss = -np.mean(np.log(probability[np.arange(len(z)), (z > 0).astype(int)]))
+    print(
+        f"{n} rows in blocks of {size}, 2 workers: error {error:.2f} %  log-loss {log_loss:.4f}  {seconds:.0f} s  "
+        f"caller {worker_memory() / 1e9:.1f} GB, workers {', '.join(f'{peak / 1e9:.1f}' for peak in peaks)} GB",
+        flush=True,
+    )
+    X, y = made_up_rows(np.random.default_rng(1), min(n, 1_000_000))
+    trees((X, y, Z, z), 2)
+
+
+TASKS = {
+    f.__name__: f for f in (large, million, tables, sizes, exact, growth, middle, small, subsets, cluster, ten_million)
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from marginwise.study.paper.reproduction import write_reproduction
+from marginwise.study.paper.report import write_reproduction
 from marginwise.study.store import open_store
 
 DOCS = Path(__file__).parent

@@ -9,8 +9,7 @@ import numpy as np
 
 from marginwise.study import Effort, Store, TrialRow, open_store
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.methods import PAPER_TRIALS
-from marginwise.study.paper.names import as_in_paper
+from marginwise.study.paper.settings import PAPER_TRIALS, nearest
 
 #: So small that criteria between optima are quick to evaluate.
 EFFORT = Effort(train_rows=20, test_rows=40)
@@ -50,7 +49,7 @@ def paper_rows(*, shift: dict[tuple[str, str], float] | None = None, most: int =
     """
     rng = np.random.default_rng(7)
     columns = {column.method: place for place, column in enumerate(paper.COLUMNS[:5])}
-    columns |= {as_in_paper(method): place for method, place in columns.items()}
+    columns |= {nearest(method): place for method, place in columns.items()}
     rows = []
     for dataset in paper.DATASETS:
         for method in PAPER_TRIALS:

@@ -47,6 +47,7 @@ LAYERS = [
     "comparison",
     "demo",
     "warmup",
+    "export",
     "cli",
     "__main__",
 ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from marginwise.datasets import benchmark_names, load_benchmark, load_inputs, load_table
     from marginwise.estimators import MarginSVC, TunedSVC
     from marginwise.estimators.compacting import compact
+    from marginwise.export import to_onnx
     from marginwise.hyperparameters import Hyperparameters
     from marginwise.inference import posterior
     from marginwise.priors import Prior
@@ -45,6 +46,7 @@ __all__ = [
     "scan_line",
     "solve",
     "solve_gram",
+    "to_onnx",
     "tune",
 ]
 
@@ -69,6 +71,7 @@ _HOME = {
     "scan_line": "tuning",
     "solve": "svm",
     "solve_gram": "svm",
+    "to_onnx": "export",
     "tune": "tuning",
 }
 

@@ -117,6 +117,13 @@ def test_crabs_draw_takes_twenty_of_each_colour_and_sex(random_state: int) -> No
     assert {group: groups.count(group) for group in groups} == {"BM": 20, "BF": 20, "OM": 20, "OF": 20}
 
 
+def test_crabs_can_be_even_in_colour_alone_as_the_paper_says() -> None:
+    draws = [crab_groups(load_benchmark("crabs", random_state=seed, stratify_sex=False)) for seed in range(5)]
+    for groups in draws:
+        assert sum(group.startswith("B") for group in groups) == 40
+    assert len({sum(group.endswith("M") for group in groups) for groups in draws}) > 1
+
+
 def test_crabs_draws_differ_and_do_not_prefer_a_size() -> None:
     draws = [load_benchmark("crabs", random_state=seed) for seed in range(200)]
     assert len({draw.X_train.tobytes() for draw in draws}) == 200

@@ -106,6 +106,14 @@ def test_contraction_is_the_formula(n: int, ties: tuple[int, ...] | None, rng: n
         np.testing.assert_allclose(kernel.contract(G, G, X, B), expected, rtol=1e-11, atol=1e-12)
 
 
+def test_a_row_far_away_leaves_the_others_as_they_are(rng: np.random.Generator) -> None:
+    """Whatever else is in a table, a row's covariances are its own."""
+    kernel, A, B = AdditiveLaplacian(2.0, 1.5), rng.normal(size=(6, 3)), rng.normal(size=(9, 3))
+    with_stranger = np.vstack([A, np.full(3, 1e100)])
+    np.testing.assert_allclose(kernel.cross(with_stranger, B)[:-1], kernel.cross(A, B), rtol=1e-13)
+    assert (kernel.cross(with_stranger, B)[-1] == 0.0).all()
+
+
 def test_repeated_rows_are_repeated_to_the_last_bit(rng: np.random.Generator) -> None:
     source = rng.integers(0, 15, size=40)
     K = AdditiveLaplacian(1.3, 0.7, SCALES).gram(rng.normal(size=(15, 3))[source])

@@ -199,12 +199,13 @@ def test_rounded_slopes_by_brute_force(slack: Slack) -> None:
 
 
 @every_slack
-def test_root_curvature_by_differences(slack: Slack) -> None:
-    alpha, penalties, step = np.array([0.05, 0.5, 1.2]), np.array([1.3, 1.7, 2.0]), 1e-6
-    found = slack.root_curvature(alpha, penalties, 0.1)
+@pytest.mark.parametrize("exponent", [1.0, 2.0])
+def test_root_curvature_by_differences(slack: Slack, exponent: float) -> None:
+    alpha, penalties, step = np.array([0.3, 0.5, 1.2]), np.array([1.3, 1.7, 2.0]), 1e-6
+    found = slack.root_curvature(alpha, penalties, 0.1, exponent)
 
     def root(alpha: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-        return slack.root_curvature(alpha, penalties, 0.1).root
+        return slack.root_curvature(alpha, penalties, 0.1, exponent).root
 
     by_alpha = (root(alpha + step, penalties) - root(alpha - step, penalties)) / (2 * step)
     by_log_C = (root(alpha, penalties * np.exp(step)) - root(alpha, penalties * np.exp(-step))) / (2 * step)
@@ -219,6 +220,8 @@ def test_root_curvature_is_the_papers() -> None:
     np.testing.assert_allclose(linear, 2 * np.pi * (alpha * (1 - alpha)) ** 2)
     np.testing.assert_allclose(quadratic, [np.exp(-0.25), 0.0])  # 1 - z = α/C
     assert QUADRATIC.root_curvature(alpha, penalties, 0.1).by_alpha[1] == 0.0
+    squared = QUADRATIC.root_curvature(alpha, penalties, 0.1, 2.0).root[0] ** 2
+    assert squared == pytest.approx(np.exp(-0.1 / 0.4**2))
 
 
 def test_only_the_linear_slack_has_a_kink() -> None:

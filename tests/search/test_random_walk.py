@@ -50,7 +50,7 @@ def test_steps_are_normal_in_C_and_in_the_logarithms_of_the_kernel() -> None:
     search, rng = RandomWalk(first_step=0.1), np.random.default_rng(2)
     start = search.init(Space.around(Hyperparameters(5, 2, 0.5, [1, 2, 3])), point(np.zeros(6), 0.0))
     for turn in (0, 1, 4):
-        state = WalkState(start.space, start.space.start, 0.0, start.sizes, turn, (0.0,))
+        state = WalkState(start.space, start.space.start, 0.0, start.sizes, turn, (0.0,), start.tally)
         there = np.array([search.propose(state, rng)[turn] for _ in range(4000)])
         moved = np.exp(there) - 5.0 if turn == 0 else there - start.space.start[turn]
         assert moved.mean() == pytest.approx(0.0, abs=0.01)
@@ -80,7 +80,9 @@ def test_turns_inwards_on_a_bound() -> None:
     search, rng = RandomWalk(), np.random.default_rng(3)
     for bound, sign in ((SPACE.lower, 1), (SPACE.upper, -1)):
         for turn in range(SPACE.size):
-            state = WalkState(SPACE, bound.copy(), 0.0, np.full(SPACE.size, 0.3), turn, (0.0,))
+            state = WalkState(
+                SPACE, bound.copy(), 0.0, np.full(SPACE.size, 0.3), turn, (0.0,), np.zeros((2, SPACE.size))
+            )
             for _ in range(20):
                 assert sign * (search.propose(state, rng)[turn] - bound[turn]) > 0
 
@@ -130,3 +132,27 @@ def test_all_at_once_needs_more_luck_where_hyperparameters_are_many() -> None:
 def test_the_proposal_is_named() -> None:
     with pytest.raises(InvalidInputError, match="proposal is 'some'"):
         RandomWalk(proposal="some")
+
+
+@pytest.mark.parametrize(("gains", "change"), [((1, 1, 1), 2.0), ((1, 1, 0), 2.0), ((0, 0, 1), 0.5)])
+def test_a_window_measures_the_rate_before_a_size_changes(gains: tuple[int, ...], change: float) -> None:
+    """Each hyperparameter is tried once in a sweep; its size changes by the rate of three tries, not before."""
+    search, rng = RandomWalk(window=3, factor=2.0), np.random.default_rng(0)
+    state = search.init(SPACE, point(SPACE.start, 0.0))
+    for sweep, gain in enumerate(gains):
+        assert sweep < 3
+        np.testing.assert_array_equal(state.sizes, search.first_step)
+        for _ in range(SPACE.size):
+            state, _ = search.step(state, point(search.propose(state, rng), state.score + gain))
+    np.testing.assert_array_equal(state.sizes, change * search.first_step)
+    with pytest.raises(InvalidInputError, match="window is 0"):
+        RandomWalk(window=0)
+
+
+def test_half_of_an_even_window_leaves_the_size_as_it_is() -> None:
+    search, rng = RandomWalk(window=2), np.random.default_rng(0)
+    state = search.init(SPACE, point(SPACE.start, 0.0))
+    for gain in (1.0, 0.0):
+        for _ in range(SPACE.size):
+            state, _ = search.step(state, point(search.propose(state, rng), state.score + gain))
+    np.testing.assert_array_equal(state.sizes, search.first_step)

@@ -27,6 +27,7 @@ _COMMANDS = {
     "fit": "tune and train on a table; write a model and a report",
     "predict": "predict the rows of a table with a model",
     "explain": "why the rows of a table are predicted as they are",
+    "export": "write a model for other programs, as an ONNX file or as JSON",
     "compare": "criteria and other classifiers side by side on a table",
     "datasets": "the five benchmark data sets",
     "warmup": "compile everything once, so that no first use waits",

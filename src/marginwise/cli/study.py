@@ -66,6 +66,12 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what the paper leaves open, in several ways: for the store of --paper, another hour",
     )
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="read the paper's data sets from files here, NAME.csv or NAME.csv.gz; with --sensitivity, also run the "
+        "searches on twonorm and ringnorm from here, the files of the DELVE archive that the paper used",
+    )
     own = parser.add_argument_group(
         "your own",
         "Without one of the sizes above, the study is of these tables alone: all of their rows, the usual searches, "
@@ -144,15 +150,16 @@ def planned(arguments: argparse.Namespace) -> Plan:
         *(str(Path(path).expanduser().resolve()) for path in arguments.data), target=arguments.target, **options
     )
     own_methods = _own_methods(arguments.criterion)
+    folder = None if arguments.data_dir is None else str(Path(arguments.data_dir).expanduser().resolve())
     datasets, methods = arguments.datasets, arguments.methods
     if arguments.paper:
-        plan, trials = paper_plan(), BESIDE_PAPER
+        plan, trials = paper_plan(folder), BESIDE_PAPER
     elif arguments.sensitivity:
-        plan, trials = sensitivity_plan(), BESIDE_QUICK
+        plan, trials = sensitivity_plan(folder), BESIDE_QUICK
     elif arguments.quick or not (own_tables or own_methods):
-        plan, trials = quick_plan(), BESIDE_QUICK
+        plan, trials = quick_plan(folder), BESIDE_QUICK
     else:
-        plan, trials = own_plan(), OWN_TRIALS
+        plan, trials = own_plan(folder), OWN_TRIALS
         datasets = datasets or list(own_tables) or None
         methods = methods or [*OWN_METHODS, *own_methods]
     return plan.with_more(own_tables, own_methods, trials).part(datasets, methods, arguments.trials)

@@ -4,7 +4,7 @@
 
 Linear slack, eq. (lapnv): over the marginal support vectors, L_i = 2π[α_i(C_i - α_i)/C_i]².
 Quadratic slack, eq. (laplace_qu): over all support vectors, L_i = C_i l_2''(z_i), smoothed to
-C_i exp[-a/(1 - z_i)].
+C_i exp[-a/(1 - z_i)ᵖ], p = 1 in the paper.
 
 Of a Gram matrix of low rank, K = VVᵀ + D, the same formulas on m×m matrices:
 
@@ -48,6 +48,8 @@ class LaplaceEvidence(Criterion):
         "linear" or "quadratic".
     a : float, default=0.1
         How far from the margin l_2'' is smoothed.
+    exponent : float, default=1
+        Of the distance from the margin: exp[-a/(1-z)ᵖ] stands for the step in l_2''. The paper has 1.
 
     Examples
     --------
@@ -62,19 +64,21 @@ class LaplaceEvidence(Criterion):
     smooth = True
     equation = "eq. (lapnv) for linear slack, eq. (laplace_qu) for quadratic slack"
 
-    def __init__(self, slack: Likelihood | str | None = None, *, a: float = 0.1) -> None:
+    def __init__(self, slack: Likelihood | str | None = None, *, a: float = 0.1, exponent: float = 1.0) -> None:
         super().__init__(slack)
         if not (math.isfinite(a) and a >= 0):
             raise InvalidInputError("a", a, "a number that is not negative")
-        self.a = a
+        if not (math.isfinite(exponent) and exponent > 0):
+            raise InvalidInputError("exponent", exponent, "a positive number")
+        self.a, self.exponent = a, exponent
 
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:
         """Return the evidence and its gradient."""
         if problem.inducing is not None:
             trained, gram = _train_low_rank(problem, model, self.likelihood, state)
-            return _low_rank(trained, gram, trained.curvature(self.a), with_gradient=with_gradient)
+            return _low_rank(trained, gram, trained.curvature(self.a, self.exponent), with_gradient=with_gradient)
         trained = train(problem, model, self.likelihood, state)
-        curved = trained.curvature(self.a)
+        curved = trained.curvature(self.a, self.exponent)
         K = principal_block(trained.support_gram, curved.inside)
         spread = determinant(K, curved.root)
         if spread is None:

@@ -108,13 +108,13 @@ class TrainedSVM:
     def _loss(self) -> float:
         return float(self.penalties @ self.slack.loss(self.margin))
 
-    def curvature(self, a: float) -> Curvature:
+    def curvature(self, a: float, exponent: float = 1.0) -> Curvature:
         """Return √L of the marginal support vectors, as Laplace's approximation takes it; without those where it is 0.
 
-        ``a`` smooths l_2'', for quadratic slack.
+        ``a`` and ``exponent`` smooth l_2'', for quadratic slack.
         """
         marginal = self.solution.marginal
-        rows = self.slack.root_curvature(self.solution.alpha[marginal], self.penalties[marginal], a)
+        rows = self.slack.root_curvature(self.solution.alpha[marginal], self.penalties[marginal], a, exponent)
         curved = np.flatnonzero(rows.root)
         return Curvature(self.marginal_in_support[curved], *(row[curved] for row in rows))
 

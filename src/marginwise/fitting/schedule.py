@@ -98,7 +98,7 @@ class Schedule:
     wide_local: int = 250
     wide_evaluations: int = 12
     softmax_classes: int = 200
-    softmax_rows: int = 200_000
+    softmax_rows: int = 2_000_000
     screened_share: float = 0.5
     screened_evaluations: int = 20
     exact_rows: int = 1500

@@ -13,7 +13,7 @@ from marginwise.fitting.schedule import SCHEDULE
 
 #: Part of the mean of all probabilities in a share of votes. It decides between equal votes, and no member has as
 #: little weight, so that it never turns a majority.
-_TIE_BREAK = 1e-6
+TIE_BREAK = 1e-6
 
 #: Most steps of Newton's method, the gain in nats (twice) at which it has arrived, and the shortest part of a step.
 _NEWTON_STEPS, _NEWTON_GAIN, _SHORTEST = 50, 1e-12, 1e-6
@@ -42,7 +42,7 @@ class Vote:
         logs = log_softmax(log_proba + np.log(self.importance / self.importance.max()), axis=2)
         ballots = np.zeros_like(logs)
         np.put_along_axis(ballots, logs.argmax(axis=2)[:, :, None], 1.0, axis=2)
-        mixed = (1.0 - _TIE_BREAK) * ballots + _TIE_BREAK * np.maximum(np.exp(logs), np.finfo(float).tiny)
+        mixed = (1.0 - TIE_BREAK) * ballots + TIE_BREAK * np.maximum(np.exp(logs), np.finfo(float).tiny)
         return np.asarray(np.log(np.tensordot(weights, mixed, axes=1)))
 
 

@@ -35,7 +35,7 @@ class ColumnDistances:
     Attributes
     ----------
     left, right : arrays of shape (3, n, d) and (3, d, m)
-        The inputs t in units of λ, around the middle of their range, with exp(t) and exp(-t).
+        The inputs t in units of λ, around the middle of their range unless it is wide, with exp(t) and exp(-t).
     inputs, first : arrays of int
         The inputs, those of one column together, and where each column begins among them.
     is_wide : array of shape (d,)
@@ -59,7 +59,9 @@ class ColumnDistances:
         low, high = np.minimum(*ends[0]), np.maximum(*ends[1])
         if not (len(A) and len(B)):
             low = high = np.zeros(d)
-        middle, is_wide = low + 0.5 * (high - low), (high - low) / scale > _WIDE
+        is_wide = (high - low) / scale > _WIDE
+        # One row far away must not take the digits of the others: only products of exponentials need a middle.
+        middle = np.where(is_wide, 0.0, low + 0.5 * (high - low))
         columns = np.arange(d) if ties is None else np.array(ties)
         inputs = np.argsort(columns, kind="stable")
         first = np.searchsorted(columns[inputs], np.arange(columns.max() + 2))

@@ -121,20 +121,20 @@ class Slack(Likelihood):
         stiffness = 1.0 / (width + 1.0 / penalties)  # φ = ½(1 - z)²/(D + 1/C) below the margin
         return Slopes(stiffness * np.maximum(1.0 - margin, 0.0), np.where(margin < 1.0, stiffness, 0.0))
 
-    def root_curvature(self, alpha: Array, penalties: Array, a: float) -> RootCurvature:
+    def root_curvature(self, alpha: Array, penalties: Array, a: float, exponent: float = 1.0) -> RootCurvature:
         """Return √L of Laplace's approximation at marginal support vectors, smoothed so that it has derivatives.
 
         Linear slack, eq. (lapnv): √L = √(2π) α(C - α)/C, what integrating over the kink of l_1 leaves of it. Quadratic
-        slack, eq. (laplace_qu): l_2'' smoothed by ``a``, √L = √C exp(-t), t = a/(2(1-z)) = aC/(2α); 0 where it
-        underflows.
+        slack, eq. (laplace_qu): l_2'' smoothed by ``a``, √L = √C exp(-t), t = a/(2(1-z)ᵖ) = a(C/α)ᵖ/2 with the
+        ``exponent`` p, which is 1 in the paper; 0 where it underflows.
         """
         C = penalties
         if self.power == 1:
             unit = math.sqrt(2.0 * math.pi)
             return RootCurvature(unit * alpha * (C - alpha) / C, unit * (1.0 - 2.0 * alpha / C), unit * alpha**2 / C)
-        t = 0.5 * a * C / alpha
+        t = 0.5 * a * (C / alpha) ** exponent
         root = np.where(t < 700.0, np.sqrt(C) * np.exp(-t), 0.0)
-        return RootCurvature(root, root * t / alpha, root * (0.5 - t))
+        return RootCurvature(root, root * exponent * t / alpha, root * (0.5 - exponent * t))
 
 
 LINEAR = Slack("linear", 1)

@@ -8,14 +8,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.errors import choose
+from marginwise.errors import InvalidInputError, choose
 from marginwise.search.base import Point, Search, Space, Step
 from marginwise.status import Status
 
 
 @dataclass(frozen=True, eq=False)
 class WalkState:
-    """Where the walk is, how far it steps, whose turn it is, and its score after each of the last sweeps."""
+    """Where the walk is, how far it steps, whose turn it is, and its score after each of the last sweeps.
+
+    ``tally`` has for each hyperparameter the steps tried and accepted since its size last changed.
+    """
 
     space: Space
     position: Array
@@ -23,6 +26,7 @@ class WalkState:
     sizes: Array
     turn: int
     past_scores: tuple[float, ...]
+    tally: Array
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class RandomWalk(Search[WalkState]):
     one hyperparameter after the other, which is the default, or all at once.
 
     Steps are in the logarithms of the kernel parameters and in C itself. Each has its own size, which grows
-    when it is accepted and shrinks by the same factor when it is not: in balance half the steps are accepted.
+    when more than half of its last steps were accepted and shrinks by the same factor when fewer were; by default
+    after every single step. In balance half the steps are accepted.
     Half is also the most that a smooth score allows, one of two directions being wrong, so sizes follow the
     distance to the optimum downwards. The walk ends when all steps are small, or when the last sweeps have
     gained very little.
@@ -47,6 +52,8 @@ class RandomWalk(Search[WalkState]):
         Standard deviation of the first steps.
     factor : float
         By which a step's size is multiplied or divided.
+    window : int
+        Number of steps over which a rate of acceptance is measured before a step's size is changed.
     largest_step : float
         Beyond this a step's size does not grow.
     step_tolerance : float
@@ -73,6 +80,7 @@ class RandomWalk(Search[WalkState]):
     proposal: Literal["each", "all"] = "each"
     first_step: float = 0.3
     factor: float = 1.15
+    window: int = 1
     largest_step: float = 3.0
     step_tolerance: float = 1e-3
     gain_tolerance: float = 1e-6
@@ -80,10 +88,20 @@ class RandomWalk(Search[WalkState]):
 
     def __post_init__(self) -> None:
         choose("proposal", self.proposal, ("each", "all"))
+        if self.window < 1:
+            raise InvalidInputError("window", self.window, "1 or more steps")
 
     def init(self, space: Space, start: Point) -> WalkState:
         sizes = np.full(space.size, self.first_step)
-        return WalkState(space, start.position, start.score, sizes, turn=0, past_scores=(start.score,))
+        return WalkState(
+            space,
+            start.position,
+            start.score,
+            sizes,
+            turn=0,
+            past_scores=(start.score,),
+            tally=np.zeros((2, space.size)),
+        )
 
     def propose(self, state: WalkState, rng: np.random.Generator) -> Array:
         space, moved = state.space, self._moved(state)
@@ -99,14 +117,17 @@ class RandomWalk(Search[WalkState]):
 
     def step(self, state: WalkState, point: Point) -> tuple[WalkState, Step]:
         accepted = point.status.ok and point.score > state.score
-        sizes = state.sizes.copy()
-        sizes[self._moved(state)] *= self.factor if accepted else 1.0 / self.factor
-        sizes = np.minimum(sizes, self.largest_step)
+        tally = state.tally.copy()
+        tally[:, self._moved(state)] += [[1.0], [float(accepted)]]
+        measured = tally[0] >= self.window
+        change = np.select([2 * tally[1] > tally[0], 2 * tally[1] < tally[0]], [self.factor, 1.0 / self.factor], 1.0)
+        sizes = np.minimum(np.where(measured, state.sizes * change, state.sizes), self.largest_step)
+        tally[:, measured] = 0.0
         position, score = (point.position, point.score) if accepted else (state.position, state.score)
         turn, past_scores = state.turn + 1, state.past_scores
         if turn == state.space.size:
             turn, past_scores = 0, (*past_scores, score)[-self.sweeps - 1 :]
-        return WalkState(state.space, position, score, sizes, turn, past_scores), Step(accepted, sizes)
+        return WalkState(state.space, position, score, sizes, turn, past_scores, tally), Step(accepted, sizes)
 
     def _moved(self, state: WalkState) -> slice:
         """Return which hyperparameters a step is added to."""

@@ -54,6 +54,10 @@ class BenchmarkSource:
         One of :func:`~marginwise.benchmark_names`.
     draw : int
         Seed of sets that are drawn; 0 is the library's own draw.
+    data_dir : str, optional
+        Folder with original files; see :func:`~marginwise.load_benchmark`.
+    stratify_sex : bool
+        Whether the training crabs are as many of each sex as of each colour.
 
     Examples
     --------
@@ -63,10 +67,12 @@ class BenchmarkSource:
 
     name: str
     draw: int = 0
+    data_dir: str | None = None
+    stratify_sex: bool = True
 
     def load(self) -> Benchmark:
         """Return the set."""
-        return load_benchmark(self.name, random_state=self.draw)
+        return load_benchmark(self.name, self.data_dir, random_state=self.draw, stratify_sex=self.stratify_sex)
 
 
 @dataclass(frozen=True)
@@ -156,13 +162,15 @@ def _inputs(table: Table) -> tuple[Array, tuple[str, ...]]:
 DESCRIBED: dict[str, Callable[..., Source]] = {kind.__name__: kind for kind in (BenchmarkSource, TableSource)}
 
 
-def benchmarks(*names: str) -> dict[str, Source]:
+def benchmarks(*names: str, data_dir: str | None = None) -> dict[str, Source]:
     """Return benchmark sets of the library by name; without names, all.
 
     Parameters
     ----------
     *names : str
         Some of :func:`~marginwise.benchmark_names`.
+    data_dir : str, optional
+        Folder with original files; see :func:`~marginwise.load_benchmark`.
 
     Returns
     -------
@@ -170,12 +178,12 @@ def benchmarks(*names: str) -> dict[str, Source]:
 
     Examples
     --------
-    >>> benchmarks("crabs")
-    {'crabs': BenchmarkSource(name='crabs', draw=0)}
+    >>> list(benchmarks("crabs", "pima"))
+    ['crabs', 'pima']
     """
     for name in names:
         choose("datasets", name, benchmark_names())
-    return {name: BenchmarkSource(name) for name in names or benchmark_names()}
+    return {name: BenchmarkSource(name, data_dir=data_dir) for name in names or benchmark_names()}
 
 
 def tables(*paths: str, target: str | None = None, **options: Any) -> dict[str, Source]:

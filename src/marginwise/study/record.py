@@ -69,6 +69,8 @@ class Outcome:
         Least test error along the path of the search: an oracle, no estimate.
     early_error : float or None
         Test error after early stopping by an independent validation set, which half of the test rows are in turn.
+    wrong : tuple or None
+        Places of the test rows with wrong labels, of methods that are more than their hyperparameters.
     extra : dict
         Other numbers, for which a column is not worth while.
     trace : dict or None
@@ -84,7 +86,7 @@ class Outcome:
     evaluations: int | None = None
     hyperparameters: tuple[float, ...] | None = None
     criterion_value: float | None = None
-    test_error: float | None = _shown("test error (%)", "Mean ± standard deviation over trials.")
+    test_error: float | None = _shown("test error (%)", "Mean ± standard deviation, and the number of trials.")
     posterior_error: float | None = _shown(
         "test error (%) of the posterior",
         "With the same hyperparameters the labels are predicted by the EP posterior instead of the SVM.",
@@ -96,6 +98,7 @@ class Outcome:
     )
     oracle_error: float | None = None
     early_error: float | None = None
+    wrong: tuple[int, ...] | None = None
     extra: dict[str, float] = field(default_factory=dict)
     trace: Trace | None = field(default=None, repr=False, compare=False)
 
@@ -131,7 +134,7 @@ class TrialRow(Outcome):
     status: str
     error_name: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    seconds: float = _shown("seconds of a trial", "Mean ± standard deviation.", digits=3, default=0.0)
+    seconds: float = _shown("seconds of a trial", "Mean ± standard deviation, number of trials.", digits=3, default=0.0)
     fingerprint: str = ""
 
     def __post_init__(self) -> None:
@@ -263,7 +266,7 @@ def seal(kept: Mapping[str, Any]) -> str:
 
 
 #: Columns of the CSV file: all but what is long, or tells nothing to people.
-_IN_FILE = tuple(name for name in COLUMNS if name not in ("trace", "versions", "fingerprint"))
+_IN_FILE = tuple(name for name in COLUMNS if name not in ("trace", "versions", "fingerprint", "wrong"))
 
 
 def pack(trace: Mapping[str, Sequence[float]]) -> bytes:

@@ -67,6 +67,16 @@ class PairMachines:
         first, second = pairs_of(self.n_classes)
         return parts[:, first, second] + parts[:, second, first]
 
+    def coefficients_by_pair(self) -> Array:
+        """Return the coefficient of each point in the latent function of each pair, shape (m, n_pairs)."""
+        if self.n_support is None:
+            return np.ascontiguousarray(self.coefficients.T)
+        own = np.repeat(np.arange(self.n_classes), self.n_support)
+        first, second = (side[None] for side in pairs_of(self.n_classes))
+        table, rows = self.coefficients.T, np.arange(len(own))[:, None]
+        as_first, as_second = (own[:, None] == side for side in (first, second))
+        return np.where(as_first, table[rows, second - 1], np.where(as_second, table[rows, first], 0.0))
+
     def log_proba(self, X: Array, C: float, slack: Slack) -> Array:
         """Return logarithms of class probabilities: the pairs' from eq. (lh), normalised over two labels, coupled."""
         latent = self.latent(X)

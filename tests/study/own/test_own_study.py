@@ -115,6 +115,22 @@ def test_a_study_of_ones_own_has_all_rows_and_the_usual_searches(place, monkeypa
     assert plan_of("--paper", *OWN).count("pima", "alignment") == 10
 
 
+def test_original_files_are_read_from_a_folder(tmp_path, monkeypatch):
+    header = ",".join([*(f"x{a}" for a in range(20)), "y"])
+    values = np.random.default_rng(0).normal(size=(7400, 20)).round(2)
+    lines = [",".join([*map(str, row), str(-1 if place % 2 else 1)]) for place, row in enumerate(values.tolist())]
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "twonorm.csv").write_text("\n".join([header, *lines]))
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of("--paper", "--data-dir", "files", "--datasets", "twonorm")
+    data = plan.datasets["twonorm"].load()
+    raw = np.array(values)
+    np.testing.assert_allclose(data.X_train, ((raw - raw.mean(axis=0)) / raw.std(axis=0))[:300], atol=1e-9)
+    varied = plan_of("--sensitivity", "--data-dir", "files", "--datasets", "twonorm-delve,twonorm")
+    np.testing.assert_array_equal(varied.datasets["twonorm-delve"].load().X_train, data.X_train)
+    assert not np.array_equal(varied.datasets["twonorm"].load().X_train, data.X_train)  # the study's own draw
+
+
 def test_limits_are_said_first(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_flowers(tmp_path / "flowers.csv", n=120)

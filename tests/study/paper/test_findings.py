@@ -13,11 +13,9 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.study.judge import Judge
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.gathering import gather, gradient_facts, parted, path_facts
-from marginwise.study.paper.names import as_in_paper
-from marginwise.study.paper.optima import CRITERIA, Scan, read_scans, write_scans
-from marginwise.study.paper.votes import MajorityVote, read_votes, vote, write_votes
+from marginwise.study.paper.findings import Findings, gather, gradient_facts, parted, path_facts
+from marginwise.study.paper.optima import CRITERIA, MajorityVote, Paired, Scan, pair, vote
+from marginwise.study.paper.settings import NEAREST, THOROUGH, nearest
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store
@@ -66,7 +64,8 @@ def test_paths_without_a_correlation():
 
 def test_scans_through_a_file(tmp_path):
     scans = [Scan("crabs", "le1-walk", 3, 1, (2.0, 0.25, 0.5)), Scan("pima", "gacv-walk", 0, 2, (1.0, 0.0))]
-    assert read_scans(write_scans(tmp_path / "scans.csv", scans)) == scans
+    assert Scan.read(Scan.write(tmp_path / "scans.csv", scans)) == scans
+    assert Scan.read(tmp_path / "none.csv") == []
 
 
 def test_gradients_rise_and_fall():
@@ -84,19 +83,19 @@ def test_the_companion_along_a_walk():
 
 
 def test_a_setting_takes_the_place_of_the_thorough_one():
-    rows = paper_rows(shift={(d, as_in_paper("gacv-walk")): 3.0 for d in paper.DATASETS}, most=3)
+    rows = paper_rows(shift={(d, nearest("gacv-walk")): 3.0 for d in paper.DATASETS}, most=3)
     varied = [replace(row, method="gacv-walk-loose", test_error=0.5) for row in rows if row.method == "gacv-walk"]
-    draw = replace(varied[0], dataset="twonorm-draw-1", method=as_in_paper("gacv-walk"))
+    draw = replace(varied[0], dataset="twonorm-draw-1", method=nearest("gacv-walk"))
     trials, others = parted([*rows, *varied, draw])
     assert len(others.rows) == len(varied) + 1
-    findings = Findings(trials, varied=others, votes=[MajorityVote("pima", as_in_paper("gacv-walk"), 3, 20.0, 19.0)])
+    findings = Findings(trials, varied=others, votes=[MajorityVote("pima", nearest("gacv-walk"), 3, 20.0, 19.0)])
     column = paper.COLUMNS[2]
-    nearest = findings.settings()["as in the paper"]
-    assert nearest.mean("pima", column) == pytest.approx(findings.mean("pima", column) + 3.0)
-    assert nearest.votes[0].method == "gacv-walk"
-    assert nearest.thorough_mean("pima", "gacv-walk") == findings.mean("pima", column)
-    assert findings.in_setting("loose", None).mean("pima", column) == 50.0
-    assert findings.in_setting(None, None).mean("pima", column) == findings.mean("pima", column)
+    near = findings.settings()[NEAREST]
+    assert near.mean("pima", column) == pytest.approx(findings.mean("pima", column) + 3.0)
+    assert near.votes[0].method == "gacv-walk"
+    assert near.thorough().mean("pima", column) == findings.mean("pima", column)
+    assert findings.in_setting("loose", THOROUGH).mean("pima", column) == 50.0
+    assert findings.in_setting(THOROUGH, THOROUGH).mean("pima", column) == findings.mean("pima", column)
 
 
 def test_votes(tmp_path):
@@ -113,7 +112,29 @@ def test_votes(tmp_path):
     assert (found.voters, found.together) == (3, pytest.approx(alone[0]))  # two of three
     assert found.single == pytest.approx((2 * alone[0] + alone[1]) / 3)
     assert found.gain > 0
+    assert found.chosen == pytest.approx(alone[0])  # the good one errs least on either half
     (tie,) = vote(Trials([rows[0], rows[2]]), lambda row: data)
     assert tie.together == pytest.approx(tie.single)  # where they differ, half an error each
     assert vote(Trials(rows[:1]), lambda row: data) == vote(Trials(rows), lambda row: None) == []
-    assert read_votes(write_votes(tmp_path / "votes.csv", [found, tie])) == [found, tie]
+    assert MajorityVote.read(MajorityVote.write(tmp_path / "votes.csv", [found, tie])) == [found, tie]
+
+
+def test_rows_are_paired(tmp_path):
+    data = load_benchmark("crabs")
+    end = (1.0, 10.0, 0.1, 2.0, 2.0, 2.0, 2.0, 2.0)
+    judge = Judge.of(data, as_slack("linear"))
+    wrong = tuple(np.flatnonzero(judge.margins(Hyperparameters.from_values(end)) <= 0).tolist())
+    ascent = TrialRow("crabs", "evidence-ascent", 0, 0, "done", hyperparameters=end)
+    same = TrialRow("crabs", "tuned-svc", 0, 0, "done", wrong=wrong)
+    worse = replace(same, number=1, wrong=(*wrong, *(i for i in range(20) if i not in wrong)))
+    found = {one.predicted: one for one in pair(Trials([ascent, same]), lambda row: data)}
+    assert set(found) == {"posterior", "svm"}
+    assert (found["svm"].difference, found["svm"].in_standard_errors) == (0.0, 0.0)
+    (_, both) = pair(Trials([ascent, same, worse]), lambda row: data)
+    more = len(worse.wrong) - len(wrong)
+    apart = np.zeros(120)
+    apart[:more] = 50.0  # one of two trials
+    assert both.difference == pytest.approx(apart.mean())
+    assert both.standard_error == pytest.approx(apart.std(ddof=1) / np.sqrt(120))
+    assert Paired.read(Paired.write(tmp_path / "pairs.csv", [both])) == [both]
+    assert pair(Trials([ascent, replace(same, wrong=None)]), lambda row: data) == []

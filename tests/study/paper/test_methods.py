@@ -20,19 +20,25 @@ from marginwise.study import BenchmarkSource, Effort, Trial, Walk
 from marginwise.study.data import load_data
 from marginwise.study.judge import TRACE_ROWS, Judge, thinned
 from marginwise.study.paper import METHODS, paper_plan, quick_plan, sensitivity_plan
-from marginwise.study.paper.methods import PAPER_TRIALS
-from marginwise.study.paper.methods.ascent import AS_IN_PAPER, Ascent
-from marginwise.study.paper.methods.previous import FREE_OFFSET
-from marginwise.study.paper.methods.variants import ASCENT_SETTINGS, SMOOTHING, WALK_SETTINGS, WALKS
-from marginwise.study.paper.names import (
-    ASCENT_DETAILS,
-    SMOOTHED,
+from marginwise.study.paper.findings import parted
+from marginwise.study.paper.methods import VARIED, WALKS, Ascent
+from marginwise.study.paper.previous import FREE_OFFSET
+from marginwise.study.paper.probes import GRADIENTS
+from marginwise.study.paper.settings import (
+    ASCENT_SETTINGS,
+    EP_ASCENT,
+    EQUAL_SCALES,
+    NEAREST_ASCENT,
+    NEAREST_WALK,
+    NORMALISED,
+    PAPER_TRIALS,
+    SLOW,
     THOROUGH,
-    VARIED_DATASETS,
-    VARIED_METHODS,
-    WALK_DETAILS,
-    as_in_paper,
+    WALK_SETTINGS,
+    colour_draws,
+    nearest,
 )
+from marginwise.study.record import TrialRow
 from marginwise.study.trial import TrialTask
 from marginwise.svm import solve
 from marginwise.tuning import tune
@@ -62,7 +68,7 @@ def test_the_plans_hold_every_method_and_the_papers_counts():
     walks = [trial for trial in trials if trial.method in ("le1-walk", "le2-walk", "gacv-walk", "span-walk")]
     ascents = [trial for trial in trials if trial.method == "evidence-ascent"]
     assert (len(walks), len(ascents)) == (500, 65)
-    assert plan.count("crabs", "evidence-ascent") == plan.count("crabs", as_in_paper("evidence-ascent")) == 25
+    assert plan.count("crabs", "evidence-ascent") == plan.count("crabs", nearest("evidence-ascent")) == 25
     assert plan.effort == Effort()
     small = quick_plan()
     assert (small.datasets, small.methods) == (plan.datasets, plan.methods)
@@ -210,20 +216,20 @@ def test_stopping_early_is_judged_on_rows_that_did_not_choose():
 
 def test_the_same_start_differs_by_the_noise_alone():
     data = load_data(CRABS, SMALL)
-    rows = [Ascent(AS_IN_PAPER, start="same").run(data, Trial("crabs", "any", number), SMALL) for number in (0, 1)]
+    rows = [Ascent(SLOW, start="same").run(data, Trial("crabs", "any", number), SMALL) for number in (0, 1)]
     own = METHODS["hmc-ascent"].run(data, Trial("crabs", "hmc-ascent", 0), SMALL)
     starts = [[row.trace[name][0] for name in ("C", "k0", "l5")] for row in (*rows, own)]
     assert starts[0] == starts[1] == starts[2]
     assert rows[0].hyperparameters != rows[1].hyperparameters
-    equal = Ascent(AS_IN_PAPER, start="equal").run(data, Trial("crabs", "any", 0), SMALL).trace
+    equal = Ascent(SLOW, start="equal").run(data, Trial("crabs", "any", 0), SMALL).trace
     assert {equal[name][0] for name in _SCALES} == {equal["l1"][0]}
 
 
 def test_variants_are_the_papers_methods_in_another_setting():
     plan = sensitivity_plan()
     for name in WALKS:
-        assert as_in_paper(name) in METHODS
-        for key, setting in WALK_SETTINGS.items():
+        assert nearest(name) in METHODS
+        for key, setting in list(WALK_SETTINGS.items())[1:]:
             method = plan.methods[f"{name}-{key}"]
             assert (method.criterion, method.slack) == (METHODS[name].criterion, METHODS[name].slack)
             assert (method.search, method.bounds) == (setting.search, setting.bounds)
@@ -234,12 +240,33 @@ def test_variants_are_the_papers_methods_in_another_setting():
 
 
 def test_every_name_stands_for_something():
-    plan = sensitivity_plan()
-    assert [THOROUGH, *WALK_SETTINGS] == list(WALK_DETAILS)
-    assert [THOROUGH, *ASCENT_SETTINGS] == list(ASCENT_DETAILS)
-    assert list(SMOOTHING) == list(SMOOTHED)
-    assert plan.methods.keys() - METHODS.keys() == VARIED_METHODS
-    assert plan.datasets.keys() - paper_plan().datasets.keys() == VARIED_DATASETS
+    plan = sensitivity_plan("somewhere")
+    assert next(iter(WALK_SETTINGS)) == next(iter(ASCENT_SETTINGS)) == THOROUGH
+    assert {NEAREST_WALK, NEAREST_ASCENT} <= {*WALK_SETTINGS, *ASCENT_SETTINGS}
+    assert plan.methods.keys() - METHODS.keys() == VARIED.keys()
+    assert all(plan.count("pima", name) for name in VARIED if name not in (EQUAL_SCALES, *GRADIENTS))
+    varied = parted(TrialRow(t.dataset, t.method, t.number, 0, "done") for t in plan.enumerate())[1]
+    shared = set(plan.enumerate()) & set(paper_plan().enumerate())
+    assert {row.trial for row in varied.rows} == set(plan.enumerate()) - shared
+    assert plan.count("twonorm-delve", nearest("le1-walk")) == 25
+    assert not any("delve" in name for name in sensitivity_plan().datasets)
+
+
+def test_draws_even_in_colour_are_part_of_the_study():
+    draws = colour_draws()
+    assert len(draws) == 100
+    assert len({source.load().X_train.tobytes() for source in list(draws.values())[:5]}) == 5
+    assert {len(source.load().y_train) for source in list(draws.values())[:5]} == {80}
+
+
+def test_ascents_on_both_models_begin_at_the_same_places():
+    data = load_data(CRABS, SMALL)
+    one, other = (VARIED[name].run(data, Trial("crabs", name, 1), SMALL) for name in (EP_ASCENT, NORMALISED))
+    assert [one.trace[name][0] for name in ("C", "k0", "l5")] == [other.trace[name][0] for name in ("C", "k0", "l5")]
+    assert one.hyperparameters != other.hyperparameters
+    assert one.early_error is not None
+    again = VARIED[EP_ASCENT].run(data, Trial("crabs", EP_ASCENT, 1), SMALL)
+    assert again.hyperparameters == one.hyperparameters  # no noise
 
 
 def test_other_draws_are_other_data():

@@ -30,6 +30,19 @@ def test_tables_have_all_rows_and_columns():
         assert {len(row) for row in table.values()} == {width}
 
 
+def test_best_errors_fit_one_test_row_fewer():
+    """6 of 6 with 119 crabs and 331 of Pima: 5.9, 9.2, 10.9, 3.4, 5.0 and 3.4 % of 119 are 7, 11, 13, 4, 6 and 4."""
+    assert [paper.fitting("crabs", rows) for rows in (118, 119, 120)] == [3, 6, 2]
+    assert [paper.fitting("pima", rows) for rows in (331, 332)] == [6, 4]
+    assert paper.fitting("twonorm", 7100) == 6
+
+
+def test_one_cell_contradicts_itself():
+    wrong = [(d, c.label) for d in paper.DATASETS for c in paper.COLUMNS if paper.impossible(d, c)]
+    assert wrong == [("ringnorm", "LE2")]
+    assert paper.most_spread("ringnorm", paper.COLUMNS[1]) == pytest.approx(5 * 0.3)
+
+
 def test_a_best_trial_is_better_than_the_mean():
     for dataset, row in paper.BEST.items():
         assert all(best <= mean for best, (mean, _) in zip(row, paper.ERRORS[dataset], strict=True))

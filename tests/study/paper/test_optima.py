@@ -64,11 +64,3 @@ def test_barriers():
     assert Scan("crabs", "le1-walk", 0, 1, (2.0, float("nan"), 0.5, 1.0)).separate
     assert not Scan("crabs", "le1-walk", 0, 1, (2.0, 0.5, float("nan"))).separate
     assert np.isnan(Scan("crabs", "le1-walk", 0, 1, (float("nan"),) * 2).barrier)
-
-
-def test_a_record_brings_the_scan_back():
-    scan = Scan("crabs", "le1-walk", 3, 1, (2.0, float("nan"), 0.5))
-    record = {name: str(value) for name, value in scan.record().items()}
-    back = Scan.from_record(record)
-    assert replace(back, scores=()) == replace(scan, scores=())
-    np.testing.assert_equal(back.scores, scan.scores)

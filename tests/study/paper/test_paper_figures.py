@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from marginwise.display import Drawing
 from marginwise.errors import InvalidInputError
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.figures import Histograms, Scans, Spread, methods, paths, shown_paths
-from marginwise.study.paper.figures.paths import AscentAmplitudes, AscentScales, WalkPath
+from marginwise.study.paper.figures import Histograms, Scans, Spread, methods
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.names import EQUAL_SCALES
 from marginwise.study.paper.optima import Scan
+from marginwise.study.paper.paths import ASCENT_AMPLITUDES, ASCENT_SCALES, WALK, PathFigure, paths, shown_paths
+from marginwise.study.paper.settings import EQUAL_SCALES
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store, trace_of
 
@@ -57,15 +57,15 @@ def test_methods_show_ours_and_theirs(trials):
 def test_paths_show_the_columns_of_the_trace(trials):
     row = trials.done("twonorm", "le1-walk")[0]
     trace = trace_of(row)
-    walk = _drawn(WalkPath(row, trace)).axes
+    walk = _drawn(PathFigure(row, trace, WALK)).axes
     assert len(walk) == 7
     np.testing.assert_allclose(walk[0].lines[0].get_ydata(), trace["C"])
     assert len(walk[3].lines) == 5  # of 20 length scales
     np.testing.assert_allclose(walk[5].lines[0].get_ydata(), trace["gacv"])
     np.testing.assert_allclose(walk[6].lines[0].get_ydata(), 100 * np.array(trace["test_error"]))
-    ascent = _drawn(AscentScales(row, trace)).axes
+    ascent = _drawn(PathFigure(row, trace, ASCENT_SCALES)).axes
     assert [len(panel.lines) for panel in ascent] == [6, 6, 1]
-    amplitudes = _drawn(AscentAmplitudes(row, trace)).axes
+    amplitudes = _drawn(PathFigure(row, trace, ASCENT_AMPLITUDES)).axes
     np.testing.assert_allclose(amplitudes[1].lines[0].get_ydata(), trace["g_k0"])
     least = 100 * min(trace["test_error"])
     assert amplitudes[7].get_ylim()[0] < least < amplitudes[7].get_ylim()[1] < amplitudes[6].get_ylim()[1]
@@ -75,9 +75,9 @@ def test_paths_do_without_what_was_not_recorded(trials):
     row = trials.done("crabs", "gacv-walk")[0]
     trace = {name: column for name, column in trace_of(row).items() if name not in ("test_error", "gacv")}
     trace = {name: column for name, column in trace.items() if not name.startswith("g_")}
-    for kind in (WalkPath, AscentScales, AscentAmplitudes):
-        assert "was not recorded" in kind(row, trace).alt
-        _drawn(kind(row, trace))
+    for layout in (WALK, ASCENT_SCALES, ASCENT_AMPLITUDES):
+        assert "was not recorded" in PathFigure(row, trace, layout).alt
+        _drawn(PathFigure(row, trace, layout))
 
 
 def test_the_searches_shown_are_on_twonorm_the_ascent_from_equal_length_scales(tmp_path, trials):
@@ -89,11 +89,8 @@ def test_the_searches_shown_are_on_twonorm_the_ascent_from_equal_length_scales(t
         row = replace(ascent[0], method=EQUAL_SCALES)
         store.record(replace(row, trace=trace_of(row)))
         assert shown_paths(store, replace(findings, varied=Trials([row])))[1][0].method == EQUAL_SCALES
-    assert [type(drawing).__name__ for drawing in paths([walk, ascent])] == [
-        "WalkPath",
-        "AscentScales",
-        "AscentAmplitudes",
-    ]
+    names = ["walk", "ascent-length-scales", "ascent-amplitudes"]
+    assert [drawing.name for drawing in paths([walk, ascent])] == names
 
 
 def test_spread_shows_every_end(trials):

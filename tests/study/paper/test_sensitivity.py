@@ -7,19 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from marginwise.display.table import PageTable
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper import sections, variations
-from marginwise.study.paper.compare import compare_means
-from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.names import NEAREST_WALK, REPEATED, THOROUGH, WALK_DETAILS, as_in_paper
-from marginwise.study.paper.numbers import DATASETS, SIMPLE
-from marginwise.study.paper.sensitivity import (
-    WALK_COLUMNS,
-    Sensitivity,
+from marginwise.study.paper import report, tables
+from marginwise.study.paper.compare import (
+    compare_means,
+    joint_place,
     judged_on_other_half,
     nearness,
+    over_draws,
 )
-from marginwise.study.paper.story import story
+from marginwise.study.paper.findings import Findings
+from marginwise.study.paper.numbers import DATASETS, SIMPLE
+from marginwise.study.paper.settings import HMC, NEAREST_WALK, REPEATED, THOROUGH, WALK_SETTINGS, colour_draws, nearest
+from marginwise.study.paper.story import first_part
+from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows
 
@@ -44,7 +46,7 @@ def _shifted(rows, setting, multiple):
 def findings() -> Findings:
     rows = paper_rows()
     varied = [row for setting, multiple in SHIFTS.items() for row in _shifted(rows, setting, multiple)]
-    method = as_in_paper("gacv-walk")
+    method = nearest("gacv-walk")
     varied += [
         replace(row, dataset=f"crabs-draw-{number}", test_error=0.2)
         for number in (1, 2, 3)
@@ -57,13 +59,15 @@ def findings() -> Findings:
 
 
 def test_distances_are_in_the_papers_standard_deviations(findings):
-    table = {row.setting: row for row in nearness(Sensitivity.of(findings), list(WALK_DETAILS), WALK_COLUMNS)}
+    table = {row.setting: row for row in nearness(findings.everything(), WALK_SETTINGS, SIMPLE)}
     assert set(list(table)[:2]) == {THOROUGH, NEAREST_WALK}  # both have the paper's own means
     assert list(table)[2:] == ["bold", "loose"]
     assert table[THOROUGH].distance == pytest.approx(0.0, abs=1e-9)
     assert table["bold"].distance == pytest.approx(0.5)
     assert table["bold"].halves == pytest.approx((0.5, 0.5))
-    assert (table["bold"].within_1_sd, table["loose"].within_1_sd) == (20, 0)
+    assert table["bold"].cells == 19  # Ringnorm, LE2 contradicts itself
+    assert (table["bold"].within_1_sd, table["loose"].within_1_sd) == (19, 0)
+    assert table["bold"].trials == (25, 25)
     assert table["loose"].within_2_se == 0
     assert "gentle" not in table  # it was not run
 
@@ -81,41 +85,59 @@ def test_a_setting_found_on_one_half_is_judged_on_the_other():
     plain = _shifted(rows, "x", 1.0)
     moved = {(r.dataset, r.method.removesuffix("-x"), r.number): r.test_error for r in plain}
     study = [replace(row, test_error=moved.get((row.dataset, row.method, row.number), row.test_error)) for row in rows]
-    study = [row for row in study if row.method not in {as_in_paper(column.method) for column in SIMPLE}]
-    found = Sensitivity.of(Findings(Trials(study), varied=Trials(half)))
-    judged = judged_on_other_half(nearness(found, list(WALK_DETAILS), WALK_COLUMNS))
+    study = [row for row in study if row.method not in {nearest(column.method) for column in SIMPLE}]
+    found = Findings(Trials(study), varied=Trials(half)).everything()
+    judged = judged_on_other_half(nearness(found, WALK_SETTINGS, SIMPLE))
     assert [row.setting for row, _, _ in judged] == ["bold", THOROUGH]
     assert judged[0][1:] == pytest.approx((3.0, 1.0))
 
 
 def test_draws_are_averaged_with_the_studys_own(findings):
-    found = Sensitivity.of(findings)
-    method = as_in_paper("gacv-walk")
-    sample = found.over_draws("crabs", SIMPLE[2], method)
+    sample = over_draws(findings.everything(), "crabs", SIMPLE[2], nearest("gacv-walk")).ours
     assert sample.n == 4
     assert sample.mean == pytest.approx((paper.ERRORS["crabs"][2][0] + 3 * 20.0) / 4)
-    rows = {row[0]: row for row in variations.over_draws(found).rows}
-    assert rows["Crabs, GACV"][-1] == 4
-    assert "Twonorm, GACV" not in rows
+    table = tables.other_draws(findings)
+    rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert rows["Crabs, GACV"]["over draws"].text.endswith("(4)")
+    assert rows["Twonorm, GACV"]["over draws"] is None
 
 
 def test_nothing_is_said_of_what_was_not_varied():
-    assert Sensitivity.of(Findings(Trials(paper_rows(most=2)))) is None
-    section = variations.variations(Findings(Trials(paper_rows(most=2))))
-    assert any("No setting was varied yet" in part for part in section.parts if isinstance(part, str))
+    sections = report.contents(Findings(Trials(paper_rows(most=2))), [])
+    parts = [part for section in sections for part in section.parts if isinstance(part, str)]
+    assert any("No setting was varied yet" in part for part in parts)
 
 
 def test_movers_are_experiments_that_bring_a_cell_home(findings):
-    found = Sensitivity.of(findings)
-    cell = compare_means(findings.trials)[0]
-    (moved,) = sections.movers(found, cell)
-    assert moved.startswith("with the walks thorough (10.7 ± 2.1), bold (")
-    assert "loose (" not in moved
+    moved = tables.movers(findings, compare_means(findings.trials)[0])
+    assert moved[:2] == ["with the walks thorough (10.7 ± 2.1 (25))", "with the walks bold (11.8 ± 2.1 (25))"]
+    assert not any("walks loose (" in one for one in moved)
+
+
+def test_the_papers_place_among_draws():
+    """A paper whose cells are those of a typical draw is as far from the mean as many; one far from all, as few."""
+    rng = np.random.default_rng(0)
+    theirs = np.array([mean for mean, _ in paper.ERRORS["crabs"]])
+
+    def place(shift: float) -> float:
+        rows = []
+        for number, name in enumerate(colour_draws()):
+            errors = (theirs + shift + rng.normal(size=6)) / 100
+            for error, column in zip(errors[:5], paper.SEARCHED, strict=True):
+                method = nearest(column.method)
+                rows.append(TrialRow(name, method, 0, number, "done", test_error=error, oracle_error=errors[5]))
+        found = joint_place(Trials(rows))
+        assert found.draws == 100
+        assert all((share > 0.9) == (shift > 1) and (share < 0.1) == (shift < -1) for share in found.harder.values())
+        return found.share
+
+    assert place(0.0) > 0.2
+    assert place(-4.0) == pytest.approx(1 / 101)
+    assert joint_place(Trials([])) is None
 
 
 def test_every_table_shows_its_records(findings):
-    section = variations.variations(findings)
-    tables = {part.name: part for part in section.parts if hasattr(part, "rows")}
+    found = {part.name: part for part in report._variations(findings) if isinstance(part, PageTable)}
     assert {
         "settings-walks",
         "sensitivity-walks",
@@ -124,35 +146,39 @@ def test_every_table_shows_its_records(findings):
         "draws",
         "smoothing",
         "hmc",
-    } <= set(tables)
-    assert [row[0] for row in tables["settings-walks"].rows] == list(WALK_DETAILS)
-    cells = tables["sensitivity-walks"]
+    } <= set(found)
+    assert [row[0] for row in found["settings-walks"].rows] == list(WALK_SETTINGS)
+    cells = found["sensitivity-walks"]
     assert len(cells.rows) == 20
     place = cells.header.index("loose")
     assert {row[place].tone for row in cells.rows} == {""}  # two standard deviations away: neither good nor bad
+    assert all(row[place].text.endswith(" (25)") for row in cells.rows)  # trials in every cell
 
 
 def test_the_papers_sampler_beside_the_guided_one(findings):
-    table = variations.papers_sampler(findings)
+    table = tables.papers_sampler(findings)
     assert [row[0] for row in table.rows] == list(DATASETS.values())
-    own = findings.trials.done("crabs", "hmc-ascent")[0]
+    own = findings.trials.done("crabs", HMC)[0]
     ends = np.log([row.hyperparameters for row in findings.varied.done("crabs", REPEATED)])
     apart = np.abs(np.log(own.hyperparameters) - ends.mean(axis=0)) / (ends.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 3))
-    assert table.rows[0][4].value == pytest.approx(np.median(apart))
-    assert variations.papers_sampler(replace(findings, varied=Trials([]))) is None
+    assert table.rows[0][3].value == pytest.approx(np.median(apart))
+    assert tables.papers_sampler(replace(findings, varied=Trials([]))) is None
 
 
-def test_the_story_is_told_in_about_ten_sentences(findings):
-    told = list(story(findings))
-    assert 5 <= len(told) <= 12
-    text = " ".join(told)
-    assert "30 of 30 within one of the paper's standard deviations" in text
-    assert "Of 29 claims" in text
-    assert "on our own draw and averaged over ten: Crabs" in text
+def _text(sections) -> str:
+    return " ".join(part for section in sections for part in section.parts if isinstance(part, str))
+
+
+def test_the_first_part_is_two_pages(findings):
+    text = _text(first_part(findings))
+    assert 200 < len(text.split()) < 1200
+    assert "the nearest of 4 that were tried" in text
+    assert "Crabs 6 of 6 (with 120 rows 2)" in text
+    assert "Ringnorm, LE2 (2.5 ± 5.3 with a best of 2.2: at most ± 1.5)" in text
     small = replace(
         findings, trials=Trials(replace(r, extra={**r.extra, "train_rows": 20.0}) for r in findings.trials.rows)
     )
-    assert len(list(story(small))) == 1
+    assert "claims are judged by a full run" in _text(first_part(small))
 
 
 def test_cells_of_previous_work_beside_other_draws():
@@ -165,8 +191,9 @@ def test_cells_of_previous_work_beside_other_draws():
             for row in own
         ]
         findings = Findings(Trials(rows), varied=Trials(varied))
-        (told,) = sections.previous_misses(findings, Sensitivity.of(findings))
-        assert "over 10 draws" in told
+        (told,) = report._previous_misses(findings)
+        assert "over draws" in told
+        assert "(10)" in told
         assert words in told
         assert "Pima, GP Lap" in told
         assert "one split, no experiment" in told

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+import numpy as np
+
+from marginwise._arrays import Array
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.names import NEAREST_ASCENT, NEAREST_WALK
 from marginwise.study.paper.numbers import PaperColumn
-from marginwise.study.record import TrialRow
+from marginwise.study.paper.optima import MajorityVote, Paired, Scan, pair, scan_optima, vote
+from marginwise.study.paper.settings import (
+    NEAREST,
+    NEAREST_ASCENT,
+    NEAREST_WALK,
+    THOROUGH,
+    VARIED_DATASETS,
+    VARIED_METHODS,
+    in_setting,
+)
+from marginwise.study.record import Trace, TrialRow
+from marginwise.study.report.data import StudyData
 from marginwise.study.report.summary import Sample, Trials
+from marginwise.study.store import Store
 
-if TYPE_CHECKING:
-    from marginwise.study.paper.optima import Scan
-    from marginwise.study.paper.votes import MajorityVote
+_Named = TypeVar("_Named", TrialRow, Scan, MajorityVote, Paired)
 
-#: The paper's five methods.
-_SEARCHED = paper.COLUMNS[:5]
+#: Percent of a path's evaluations after which its test error is reported: long before it ends.
+EARLY = (2, 5, 10)
 
-_Named = TypeVar("_Named", TrialRow, "Scan", "MajorityVote")
+#: Columns of a path that facts are taken from, and criteria that are looked at along the paths of others.
+_COLUMNS, _COMPANIONS = {"score", "test_error", "evaluation"}, ("gacv", "span")
 
 
 class NoTrialsError(LookupError):
@@ -34,16 +47,14 @@ class Findings:
     ----------
     trials : Trials
         Those of the study's methods on its data sets.
-    scans : sequence of Scan
-        Criteria along lines between their ends.
-    votes : sequence of MajorityVote
-        What their ends say together.
+    scans, votes, pairs : sequence of Scan, MajorityVote, Paired
+        Criteria along lines between their ends, what these say together, and against TunedSVC.
     sizes : mapping
         Inputs, training and test rows of data sets that the paper does not have.
     varied : Trials
         Those in other settings of the searches, and on other draws of the data sets.
-    thorough : Trials or None
-        Where ``trials`` are in another setting: those that are in the thorough one.
+    base : Findings or None
+        Where ``trials`` are in another setting: the same in the thorough one.
     limits : str
         What the trials were limited to, in words; empty if all rows and the usual searches were allowed.
     """
@@ -51,9 +62,10 @@ class Findings:
     trials: Trials
     scans: Sequence[Scan] = ()
     votes: Sequence[MajorityVote] = ()
+    pairs: Sequence[Paired] = ()
     sizes: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     varied: Trials = field(default_factory=lambda: Trials(()))
-    thorough: Trials | None = None
+    base: Findings | None = None
     limits: str = ""
 
     @property
@@ -67,26 +79,40 @@ class Findings:
 
     def settings(self) -> dict[str, Findings]:
         """Return the findings in the setting nearest to the paper, if there are trials, and in the thorough one."""
-        nearest = self.in_setting(NEAREST_WALK, NEAREST_ASCENT)
-        tried = any(nearest.trials.done(dataset, column.method) for dataset in paper.DATASETS for column in _SEARCHED)
-        return {"as in the paper": nearest, "thorough": self} if tried else {"thorough": self}
+        near = self.in_setting(NEAREST_WALK, NEAREST_ASCENT)
+        tried = any(near.trials.done(dataset, column.method) for dataset in paper.DATASETS for column in paper.SEARCHED)
+        return {NEAREST: near, THOROUGH: self} if tried else {THOROUGH: self}
 
-    def in_setting(self, walk: str | None, ascent: str | None) -> Findings:
-        """Return the same with the paper's methods in other settings; None is the thorough one."""
-        other = {column.method: walk if column in paper.SIMPLE else ascent for column in _SEARCHED}
-        theirs = {f"{method}-{key}": method for method, key in other.items() if key is not None}
+    def nearest(self) -> Findings:
+        """Return the findings in the first of these."""
+        return next(iter(self.settings().values()))
+
+    def in_setting(self, walk: str, ascent: str) -> Findings:
+        """Return the same with the paper's methods in other settings."""
+        other = {column.method: walk if column in paper.SIMPLE else ascent for column in paper.SEARCHED}
+        theirs = {in_setting(method, key): method for method, key in other.items()}
 
         def renamed(things: Iterable[_Named]) -> list[_Named]:
-            kept = (thing for thing in things if thing.method not in theirs.values())
+            kept = (thing for thing in things if thing.method in theirs or thing.method not in theirs.values())
             return [replace(thing, method=theirs.get(thing.method, thing.method)) for thing in kept]
 
         more = (row for row in self.varied.rows if row.method in theirs and row.dataset in paper.DATASETS)
-        trials = Trials(renamed([*self.trials.rows, *more]))
-        return replace(self, trials=trials, scans=renamed(self.scans), votes=renamed(self.votes), thorough=self.trials)
+        return replace(
+            self,
+            trials=Trials(renamed([*self.trials.rows, *more])),
+            scans=renamed(self.scans),
+            votes=renamed(self.votes),
+            pairs=renamed(self.pairs),
+            base=self,
+        )
 
-    def thorough_mean(self, dataset: str, method: str) -> float | None:
-        """Return the mean error in % of a method of the paper in the thorough setting; None without trials."""
-        return (self.thorough or self.trials).sample(dataset, method).mean
+    def thorough(self) -> Findings:
+        """Return the same in the thorough setting."""
+        return self.base or self
+
+    def everything(self) -> Trials:
+        """Return all trials, the varied ones included."""
+        return Trials([*self.trials.rows, *self.varied.rows])
 
     def sample(self, dataset: str, column: PaperColumn) -> Sample:
         """Return errors in %; at least one."""
@@ -111,3 +137,89 @@ class Findings:
         if sd is None:
             raise NoTrialsError(f"fewer than two of {column.method} on {paper.label(dataset)}")
         return sd
+
+
+def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
+    """Return the trials of a study, scans between the ends of some of them, and what these say together."""
+    data = StudyData(store)
+    rows = []
+    for row in store.rows():
+        if row.status == "done":
+            more = path_facts(store.trace(row))
+            if (size := data.sizes(row)) is not None:
+                more |= {"train_rows": float(size[1]), "test_rows": float(size[2])}
+            row = replace(row, extra={**row.extra, **more})
+        rows.append(row)
+    trials, varied = parted(rows)
+    own = {row.dataset: size for row in trials.rows if row.dataset not in paper.DATASETS and (size := data.sizes(row))}
+    return Findings(
+        trials,
+        scan_optima(trials, data.load, pairs=pairs, n_points=n_points),
+        vote(trials, data.load),
+        pair(trials, data.load),
+        own,
+        varied,
+        limits=data.limits(rows),
+    )
+
+
+def parted(rows: Iterable[TrialRow]) -> tuple[Trials, Trials]:
+    """Part trials in other settings, and on other draws of the data, from those of the study and of users."""
+    study: list[TrialRow] = []
+    varied: list[TrialRow] = []
+    for row in rows:
+        (varied if row.method in VARIED_METHODS or row.dataset in VARIED_DATASETS else study).append(row)
+    return Trials(study), Trials(varied)
+
+
+def path_facts(trace: Trace | None) -> dict[str, float]:
+    """Return what a path tells in a few numbers.
+
+    They are Spearman's correlations of the criterion's score with the test error, and with its companion criterion; the
+    test error after the first few percent of the evaluations; and of gradients the norm at the start and at the end
+    relative to its peak, and where on the path that is.
+    """
+    if trace is None or not trace.keys() >= _COLUMNS:
+        return {}
+    facts = gradient_facts(trace)
+    score, error, evaluation = (np.array(trace[name]) for name in ("score", "test_error", "evaluation"))
+    known = np.isfinite(score) & np.isfinite(error)
+    if known.sum() < 3:
+        return facts
+    score, error, evaluation = score[known], error[known], evaluation[known]
+    places = np.searchsorted(evaluation, np.array(EARLY) / 100 * evaluation[-1], side="right")
+    facts |= {
+        f"error_after_{share}": float(error[max(place - 1, 0)]) for share, place in zip(EARLY, places, strict=True)
+    }
+    for name, other in (("error", error), *((name, trace[name]) for name in _COMPANIONS if name in trace)):
+        if (found := _correlation(score, np.array(other)[known] if name != "error" else error)) is not None:
+            facts[f"score_{name}_correlation"] = found
+    return facts
+
+
+def gradient_facts(trace: Trace) -> dict[str, float]:
+    """Return the gradient's norm at the start and at the end relative to its peak, and where that is, from 0 to 1."""
+    gradients = [np.array(values) for name, values in trace.items() if name.startswith("g_")]
+    if not gradients or len(gradients[0]) < 3:
+        return {}
+    norms = np.sqrt(np.sum(np.square(gradients), axis=0))
+    peak = int(norms.argmax())
+    if not norms[peak] > 0:
+        return {}
+    first, last = (float(norms[place] / norms[peak]) for place in (0, -1))
+    return {"first_gradient": first, "last_gradient": last, "peak_place": peak / (len(norms) - 1)}
+
+
+def _correlation(one: Array, other: Array) -> float | None:
+    """Return Spearman's rank correlation; None where one of the two does not change."""
+    known = np.isfinite(one) & np.isfinite(other)
+    ranks = _ranks(one[known]), _ranks(other[known])
+    if known.sum() < 3 or any(np.ptp(rank) == 0 for rank in ranks):
+        return None
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _ranks(values: Array) -> Array:
+    """Return the ranks of values, equal ones sharing the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]

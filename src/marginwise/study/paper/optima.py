@@ -1,26 +1,28 @@
-"""Local optima: whether the ends of repeated searches are separate."""
+"""Local optima: whether the ends of repeated searches are separate, what they say together, and against TunedSVC."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from pathlib import Path
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 
+from marginwise._arrays import Array
+from marginwise.criteria.registry import as_criterion
 from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters
-from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.compare import all_datasets
-from marginwise.study.paper.names import as_in_paper
+from marginwise.inference.sites import site_posterior
+from marginwise.likelihoods.slack import LINEAR
+from marginwise.study.judge import Judge
+from marginwise.study.paper.numbers import DATASETS, SEARCHED
+from marginwise.study.paper.settings import ASCENT, MAXIMISED, nearest
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from marginwise.tuning import scan_line
-
-#: The method that maximises the evidence of expectation propagation.
-MAXIMISED = "ep-evidence-newton"
 
 #: The criterion and slack that a method optimises. The sampled evidence gives gradients alone, so that along a line its
 #: value is that of expectation propagation; ends of quasi-Newton on that stand next to those of the ascents.
@@ -29,11 +31,11 @@ _OPTIMISED = {
     "le2-walk": ("laplace-evidence", "quadratic"),
     "gacv-walk": ("gacv", "linear"),
     "span-walk": ("span", "quadratic"),
-    "evidence-ascent": ("ep-evidence", "linear"),
+    ASCENT: ("ep-evidence", "linear"),
 }
 CRITERIA = {
     **_OPTIMISED,
-    **{as_in_paper(method): criterion for method, criterion in _OPTIMISED.items()},
+    **{nearest(method): criterion for method, criterion in _OPTIMISED.items()},
     MAXIMISED: ("ep-evidence", "linear"),
 }
 
@@ -42,11 +44,51 @@ CRITERIA = {
 LEAST_BARRIER = 1e-4
 
 #: The five methods of the paper whose ends are looked at.
-SCANNED = paper.COLUMNS[:5]
+SCANNED = SEARCHED
+
+#: Returns the data that a trial was run on, None if they are gone.
+Load = Callable[[TrialRow], Benchmark | None]
+
+
+class _Record:
+    """A line of a CSV file: its columns are the fields."""
+
+    @classmethod
+    def write(cls, path: Path, items: Iterable[Self]) -> Path:
+        """Write some of them."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows([_text(getattr(item, name)) for name in names] for item in items)
+        return path
+
+    @classmethod
+    def read(cls, path: Path) -> list[Self]:
+        """Read what :meth:`write` wrote; none if there is no file."""
+        if not path.exists():
+            return []
+        kinds = {field.name: _READ[get_type_hints(cls)[field.name]] for field in fields(cls)}  # type: ignore[arg-type]
+        with path.open(newline="", encoding="utf-8") as file:
+            return [
+                cls(**{name: kinds[name](row[name]) for name in kinds if name in row}) for row in csv.DictReader(file)
+            ]
+
+
+_READ: dict[Any, Callable[[str], Any]] = {
+    str: str,
+    int: int,
+    float: float,
+    tuple[float, ...]: lambda text: tuple(float(part) for part in text.split()),
+}
+
+
+def _text(value: object) -> object:
+    return " ".join(f"{part:.6g}" for part in value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
-class Scan:
+class Scan(_Record):
     """A criterion along the straight line, in the logarithms, between the ends of two trials.
 
     ``scores`` are the criterion's values, with the sign that makes larger ones better.
@@ -69,46 +111,23 @@ class Scan:
         """Whether the two ends are separate optima."""
         return self.barrier > LEAST_BARRIER
 
-    def record(self) -> dict[str, object]:
-        """Return it as a record of a table."""
-        ends = {"start": self.start, "end": self.end, "barrier": self.barrier}
-        return {
-            "dataset": self.dataset,
-            "method": self.method,
-            **ends,
-            "scores": " ".join(f"{s:.6g}" for s in self.scores),
-        }
 
-    @classmethod
-    def from_record(cls, record: dict[str, str]) -> Scan:
-        """Return what :meth:`record` was made from."""
-        scores = tuple(float(score) for score in record["scores"].split())
-        return cls(record["dataset"], record["method"], int(record["start"]), int(record["end"]), scores)
-
-
-def scan_optima(
-    trials: Trials, load: Callable[[TrialRow], Benchmark | None], *, pairs: int = 3, n_points: int = 21
-) -> list[Scan]:
-    """Scan between the ends of pairs of trials of each method and data set, drawn at random.
-
-    ``load`` returns the data that a trial was run on, None if they are gone; only trials on the same data are compared.
-    """
+def scan_optima(trials: Trials, load: Load, *, pairs: int = 3, n_points: int = 21) -> list[Scan]:
+    """Scan between the ends of pairs of trials of each method and data set, drawn at random, if on the same data."""
     scans = []
-    for dataset in all_datasets(trials):
+    for dataset in dict.fromkeys((*DATASETS, *trials.datasets)):
         for method, (name, slack) in CRITERIA.items():
             for first, other in _pairs(trials.done(dataset, method), load, pairs):
                 data = load(first)
                 assert data is not None
-                start, end = (Hyperparameters.from_values(row.hyperparameters or ()) for row in (first, other))
+                start, end = (_end(row) for row in (first, other))
                 line = scan_line(name, data.X_train, data.y_train, start, end, slack, n_points=n_points)
                 scores = tuple((line.signs[name] * line.values[name]).tolist())
                 scans.append(Scan(dataset, method, first.number, other.number, scores))
     return scans
 
 
-def _pairs(
-    rows: Sequence[TrialRow], load: Callable[[TrialRow], Benchmark | None], most: int
-) -> list[tuple[TrialRow, TrialRow]]:
+def _pairs(rows: Sequence[TrialRow], load: Load, most: int) -> list[tuple[TrialRow, TrialRow]]:
     """Return different pairs of trials on the same data, drawn at random, the same each time."""
     ended = [row for row in rows if row.hyperparameters]
     if not ended or (data := load(ended[0])) is None:
@@ -119,16 +138,103 @@ def _pairs(
     return [all_pairs[place] for place in chosen]
 
 
-def write_scans(path: Path, scans: Iterable[Scan]) -> Path:
-    """Write scans as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["dataset", "method", "start", "end", "barrier", "scores"], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({**scan.record(), "barrier": f"{scan.barrier:.6g}"} for scan in scans)
-    return path
+def _end(row: TrialRow) -> Hyperparameters:
+    return Hyperparameters.from_values(row.hyperparameters or ())
 
 
-def read_scans(path: Path) -> list[Scan]:
-    """Read what :func:`write_scans` wrote."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [Scan.from_record(record) for record in csv.DictReader(file)]
+@dataclass(frozen=True)
+class MajorityVote(_Record):
+    """What becomes of the ends of a method's trials on one data set when they vote; errors in %.
+
+    "One possible productive use of the high variability of classifiers produced by convergence to local optima … could
+    be to combine the resulting classifiers in some ensemble or voting scheme" (section results). ``single`` is the mean
+    error of the voters, ``together`` that of their majority; where votes are equal, half of an error is counted.
+    ``chosen`` is that of the voter that errs least on an independent validation set, half of the test rows in turn:
+    "testing the selected models on a validation set and performing repeated optimizations" (section conclusion).
+    """
+
+    dataset: str
+    method: str
+    voters: int
+    single: float
+    together: float
+    chosen: float = float("nan")
+
+    @property
+    def gain(self) -> float:
+        """By how much voting is better."""
+        return self.single - self.together
+
+
+def vote(trials: Trials, load: Load) -> list[MajorityVote]:
+    """Let the ends of each of the paper's methods vote, on every data set that can be loaded."""
+    found = []
+    for dataset in dict.fromkeys((*DATASETS, *trials.datasets)):
+        for method, (name, slack) in CRITERIA.items():
+            rows = [row for row in trials.done(dataset, method) if row.hyperparameters]
+            if len(rows) < 2 or (data := load(rows[0])) is None:
+                continue
+            judge = Judge.of(data, as_criterion(name, slack).likelihood)
+            correct = np.array([np.sign(judge.margins(_end(row))) for row in rows])
+            single = 100 * float(np.mean(correct <= 0))
+            majority = correct.sum(axis=0)
+            together = 100 * float(np.mean((majority < 0) + 0.5 * (majority == 0)))
+            chosen = 100 * _chosen(np.asarray(correct <= 0, dtype=float))
+            found.append(MajorityVote(dataset, method, len(rows), single, together, chosen))
+    return found
+
+
+def _chosen(wrong: Array) -> float:
+    """Return the error, on each half of the test rows, of the voter that errs least on the other half."""
+    even, odd = wrong[:, ::2], wrong[:, 1::2]
+    pairs = ((even, odd), (odd, even))
+    return float(np.mean([judged[chosen.mean(axis=1).argmin()].mean() for chosen, judged in pairs]))
+
+
+@dataclass(frozen=True)
+class Paired(_Record):
+    """TunedSVC against ascents on the same test rows: the mean difference of their errors in %, and its standard error.
+
+    A row's error is the share of trials that have its label wrong. ``predicted`` says how the ascents predict: by the
+    "posterior" at their ends or by the "svm".
+    """
+
+    dataset: str
+    method: str
+    predicted: str
+    difference: float
+    standard_error: float
+
+    @property
+    def in_standard_errors(self) -> float:
+        """The difference in its standard errors; 0 where not a row differs."""
+        return self.difference / self.standard_error if self.standard_error else 0.0
+
+
+def pair(trials: Trials, load: Load) -> list[Paired]:
+    """Pair TunedSVC with the ascents, on every data set that can be loaded."""
+    found = []
+    for dataset in dict.fromkeys((*DATASETS, *trials.datasets)):
+        tuned = [row for row in trials.done(dataset, "tuned-svc") if row.wrong is not None]
+        for method in (ASCENT, nearest(ASCENT)):
+            ascents = [row for row in trials.done(dataset, method) if row.hyperparameters]
+            if not tuned or not ascents or (data := load(tuned[0])) is None:
+                continue
+            judge = Judge.of(data, LINEAR)
+            ours = np.zeros(judge.test.n)
+            for row in tuned:
+                ours[np.array(row.wrong, dtype=np.intp)] += 1 / len(tuned)
+            for predicted, wrong in (("posterior", _wrong_by_posterior), ("svm", _wrong_by_svm)):
+                apart = 100 * (ours - np.mean([wrong(judge, _end(row)) for row in ascents], axis=0))
+                error = float(apart.std(ddof=1) / np.sqrt(len(apart)))
+                found.append(Paired(dataset, method, predicted, float(apart.mean()), error))
+    return found
+
+
+def _wrong_by_svm(judge: Judge, end: Hyperparameters) -> Array:
+    return np.asarray(judge.margins(end) <= 0, dtype=float)
+
+
+def _wrong_by_posterior(judge: Judge, end: Hyperparameters) -> Array:
+    positive = site_posterior(judge.problem, end, judge.slack).predict_proba(judge.test.X)[:, 1]
+    return np.asarray(np.where(judge.test.y > 0, positive, 1 - positive) <= 0.5, dtype=float)

@@ -1,4 +1,4 @@
-"""The report of the paper's study: its tables, figures and claims, with rows and columns for what is beyond it."""
+"""The report of the paper's study, and the page of the documentation: two pages for a reader, then an appendix."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from marginwise._wording import numbered
-from marginwise.display.document import Document, Section
+from marginwise.display.document import Document, PagePart, Section
 from marginwise.display.drawing import FORMATS, Drawing
-from marginwise.study.paper import figures, sections
-from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.gathering import gather
-from marginwise.study.paper.optima import write_scans
-from marginwise.study.paper.variations import variations
-from marginwise.study.paper.votes import write_votes
-from marginwise.study.record import write_rows
+from marginwise.display.table import minus
+from marginwise.study.paper import figures, paths, tables
+from marginwise.study.paper.compare import all_datasets, all_methods, compare_previous, over_draws
+from marginwise.study.paper.findings import Findings, gather, parted
+from marginwise.study.paper.optima import MajorityVote, Paired, Scan
+from marginwise.study.paper.settings import DRAWN
+from marginwise.study.paper.story import first_part, told
+from marginwise.study.record import read_rows, write_rows
 from marginwise.study.report import closing_sections
+from marginwise.study.report.tables import methods as methods_tables
+from marginwise.study.report.tables import spread
 from marginwise.study.store import Store
 
 TITLE = "Model selection for support vector machines, run again"
+
+#: Random pairs of ends of each method and data set between which the criterion is evaluated for the documentation.
+PAIRS = 20
+
+_LEAD = """Every number is computed from [trials](reproduction.csv) and from what their ends tell ([lines between
+them](reproduction-scans.csv), [votes](reproduction-votes.csv), [pairs](reproduction-pairs.csv)); [the
+study](study.md) says how to run it again.
+"""
 
 
 def write_paper_report(
@@ -32,7 +43,7 @@ def write_paper_report(
     ----------
     store : Store
     directory : str or Path
-        Made if it is not there: index.html, report.md, trials.csv, scans.csv, votes.csv, tables/ and figures/.
+        Made if it is not there: index.html, report.md, trials.csv, scans.csv, votes.csv, pairs.csv, tables/, figures/.
     pairs : int
         Number of pairs of local optima, for each criterion and data set, between which the criterion is evaluated.
     formats : sequence of str
@@ -55,39 +66,143 @@ def write_paper_report(
     """
     directory = Path(directory)
     findings = gather(store, pairs=pairs)
-    document = Document(TITLE, lead(findings), contents(findings, figures.paths(figures.shown_paths(store, findings))))
-    page = document.write(directory, formats=formats)
-    write_rows(directory / "trials.csv", [*findings.trials.rows, *findings.varied.rows])
-    write_scans(directory / "scans.csv", findings.scans)
-    write_votes(directory / "votes.csv", findings.votes)
-    return page
-
-
-def lead(findings: Findings) -> str:
-    """Say what this is about."""
     rows = findings.trials.rows
     datasets, methods = {row.dataset for row in rows}, {row.method for row in rows}
-    return (
+    lead = (
         "The experiments of Gold and Sollich, “Model Selection for Support Vector Machine Classification” (2003), run "
         f"again: {numbered(len(rows), 'trial')} of {numbered(len(methods), 'method')} on "
         f"{numbered(len(datasets), 'data set')}, with published numbers next to ours."
     )
+    drawn = paths.paths(paths.shown_paths(store, findings))
+    page = Document(TITLE, lead, contents(findings, drawn)).write(directory, formats=formats)
+    _write(directory, findings, "trials", "")
+    return page
 
 
-def contents(findings: Findings, paths: Sequence[Drawing]) -> list[Section]:
-    """Return all sections."""
-    trials = findings.trials
-    nearest = next(iter(findings.settings().values()))
-    found = [
-        sections.overview(findings),
-        sections.claims(findings),
-        sections.errors(findings),
-        sections.previous(findings),
-        sections.histograms(nearest.trials),
-        sections.optima(nearest),
-        sections.paths(paths),
-        variations(findings),
-        sections.side_by_side(trials),
-        sections.times(findings),
-    ]
+def write_reproduction(directory: str | Path, store: Store | None = None) -> Path:
+    """Write reproduction.md and its figures into a directory, from the tables there or from a store.
+
+    With a store, the tables are made first: reproduction.csv, reproduction-scans.csv, reproduction-votes.csv,
+    reproduction-pairs.csv, and reproduction-paths.json with the searches that figures show.
+    """
+    directory = Path(directory)
+    shown_file = directory / "reproduction-paths.json"
+    if store is not None:
+        found = gather(store, pairs=PAIRS)
+        _write(directory, found, "reproduction", "reproduction-")
+        paths.write_shown(shown_file, paths.shown_paths(store, found))
+    trials, varied = parted(read_rows(directory / "reproduction.csv"))
+    findings = Findings(
+        trials,
+        Scan.read(directory / "reproduction-scans.csv"),
+        MajorityVote.read(directory / "reproduction-votes.csv"),
+        Paired.read(directory / "reproduction-pairs.csv"),
+        varied=varied,
+    )
+    sections = contents(findings, paths.paths(paths.read_shown(shown_file, findings)))
+    for section in sections:  # large files, which only the report has
+        section.parts[:] = [part for part in section.parts if not isinstance(part, figures.Spread)]
+    document = Document("What holds of the paper's numbers", "", sections)
+    (directory / "images").mkdir(exist_ok=True)
+    for section in sections:
+        for part in section.parts:
+            if isinstance(part, Drawing):
+                part.save(directory / "images", prefix="reproduction-", formats=("svg",))
+    title, _, rest = document.markdown(figures="images/reproduction-").partition("\n\n")
+    path = directory / "reproduction.md"
+    path.write_text(f"{title}\n\n{_LEAD}\n{rest}", encoding="utf-8")  # the lead is Markdown, and no text of others
+    return path
+
+
+def _write(directory: Path, findings: Findings, trials: str, prefix: str) -> None:
+    """Write what the page is made from as CSV."""
+    write_rows(directory / f"{trials}.csv", findings.everything().rows)
+    Scan.write(directory / f"{prefix}scans.csv", findings.scans)
+    MajorityVote.write(directory / f"{prefix}votes.csv", findings.votes)
+    Paired.write(directory / f"{prefix}pairs.csv", findings.pairs)
+
+
+def contents(findings: Findings, searches: Sequence[Drawing]) -> list[Section]:
+    """Return all sections: the first part, then the appendix."""
+    trials, near, views = findings.trials, findings.nearest(), findings.settings()
+    histograms = [figures.Histograms.compute(near.trials, dataset) for dataset in all_datasets(trials)]
+    spreads = [figures.Spread.compute(near.trials, dataset) for dataset in all_datasets(trials)]
+    optima: list[PagePart | str | None] = ["No two trials of the same criterion on the same data are finished yet."]
+    if near.scans:
+        optima = [
+            figures.Scans(tuple(near.scans)),
+            *(tables.barriers(view, name) for name, view in views.items()),
+            *spreads,
+        ]
+    if findings.votes:
+        optima.append(tables.votes(findings))
+    judged: list[PagePart | str | None] = [] if findings.miniature else [tables.claims(findings)]
+    errors = [*(tables.means(view.trials, name) for name, view in [*views.items()][1:])]
+    errors += [tables.cells(view.trials, name) for name, view in views.items()]
+    if not findings.miniature:
+        errors.append(tables.misses(findings))
+    appendix: dict[str, Sequence[PagePart | str | None]] = {
+        "The claims": judged,
+        "Test errors": [*errors, *([] if findings.miniature else [tables.misses(findings)])]
+        if near.trials.rows
+        else [],
+        "Best trials and previous work": [
+            *(tables.best(view.trials, name) for name, view in views.items()),
+            tables.previous(trials),
+            *_previous_misses(findings),
+        ],
+        "Spread of the errors": histograms,
+        "Local optima": optima,
+        "Single searches": list(searches) or ["No trial with a recorded path is finished yet."],
+        "What the paper leaves open": _variations(findings),
+        "All methods": methods_tables(trials, all_datasets(trials), all_methods(trials)),
+        "Time and data": [
+            tables.times(trials),
+            tables.durations(near.trials),
+            tables.lengths(findings),
+            tables.sizes(findings.sizes),
+            tables.test_rows(),
+        ],
+    }
+    found = [*first_part(findings)]
+    for title, parts in appendix.items():
+        if shown := [part for part in parts if part is not None]:
+            found.append(Section(f"Appendix: {title[0].lower()}{title[1:]}", shown))
     return [*found, *closing_sections(trials)]
+
+
+def _variations(findings: Findings) -> list[PagePart | str | None]:
+    """Show what the paper leaves open, and how much depends on it."""
+    if not findings.varied.rows:
+        return ["No setting was varied yet: marginwise study run --sensitivity.", tables.papers_sampler(findings)]
+    return [
+        *tables.settings(findings),
+        tables.courses(findings),
+        tables.other_draws(findings),
+        *tables.smoothing(findings),
+        tables.papers_sampler(findings),
+        tables.normalised(findings),
+        tables.pairs(findings),
+        tables.known_noise(findings),
+        tables.sampling_cost(findings),
+        told("open"),
+    ]
+
+
+def _previous_misses(findings: Findings) -> list[str]:
+    """Say of cells of table 5 that are more than 2 standard errors away whether the draw of the data may be why."""
+    cells, trials = [], findings.everything()
+    for cell in compare_previous(findings.trials):
+        z = cell.in_standard_errors
+        if z is None or abs(z) <= 2 or cell.published is None:
+            continue
+        name = f"{cell.name} ({minus(f'{z:+.1f}')} se)"
+        over = over_draws(trials, cell.dataset, cell.column, cell.column.method).ours
+        if cell.dataset not in DRAWN or over.sd is None or over.mean is None:
+            cells.append(f"{name}: one split, no experiment")
+            continue
+        inside = abs(cell.published - over.mean) <= 2 * over.sd
+        cells.append(f"{name}: over draws {spread(over)}, {'which has' if inside else 'far from'} the quoted number")
+    if not cells or not findings.varied.rows:
+        return []
+    return [told("previous", cells="; ".join(cells))]

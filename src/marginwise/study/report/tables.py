@@ -58,8 +58,9 @@ def failures(trials: Trials) -> PageTable:
 
 
 def spread(sample: Sample, digits: int = 0) -> str:
-    """Return "mean ± sd"; with ``digits`` significant ones, otherwise with one decimal."""
+    """Return "mean ± sd (trials)"; with ``digits`` significant ones, otherwise with one decimal."""
     if sample.mean is None:
         return NOTHING
     form = f".{digits}g" if digits else ".1f"
-    return f"{sample.mean:{form}}" if sample.sd is None else f"{sample.mean:{form}} ± {sample.sd:{form}}"
+    sd = "" if sample.sd is None else f" ± {sample.sd:{form}}"
+    return f"{sample.mean:{form}}{sd} ({sample.n})"

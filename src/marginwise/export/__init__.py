@@ -1,0 +1,111 @@
+"""Models outside of Python: ONNX files, which run wherever there is an ONNX runtime, and their numbers as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from marginwise.errors import MarginwiseError
+
+__all__ = ["register_converters", "to_json", "to_onnx"]
+
+
+def to_onnx(model: Any, *, names: Sequence[str] | None = None) -> Any:
+    """Return a fitted model as an ONNX file. It takes onnx: ``pip install marginwise[onnx]``.
+
+    Probabilities are those of ``predict_proba``, computed in double precision by standard operators.
+
+    Parameters
+    ----------
+    model : TunedSVC or MarginSVC
+        Fitted.
+    names : sequence of str, optional
+        Names of the columns, for a model that was fitted on an array: each is then an input of its own.
+
+    Returns
+    -------
+    onnx.ModelProto
+        ``onnx.save(file, "model.onnx")`` writes it. A model of a data frame has an input for each column, of shape
+        (n, 1): numbers as double, NaN where they are missing, or strings, empty where they are. A model of an array has
+        one, X, of shape (n, n_columns). Outputs are ``label``, ``probabilities`` (not for MarginSVC) and ``decision``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from marginwise import MarginSVC, to_onnx
+    >>> model = MarginSVC(C=10).fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    >>> session.run(["label"], {"X": np.array([[0.2], [2.9]])})[0].tolist()
+    ['low', 'high']
+    """
+    _require("onnx")
+    from marginwise.export.models import model_of
+
+    return model_of(model, names)
+
+
+def _require(name: str) -> None:
+    """Raise unless a package is installed."""
+    if find_spec(name) is None:
+        raise MarginwiseError(f"ONNX files need {name} (pip install {'marginwise[onnx]' if name == 'onnx' else name})")
+
+
+def to_json(model: Any, *, names: Sequence[str] | None = None) -> str:
+    """Return the numbers that a fitted model predicts with as JSON, for programs that have no ONNX runtime.
+
+    The documentation has the formulas that make probabilities of them, in NumPy.
+
+    Parameters
+    ----------
+    model : TunedSVC or MarginSVC
+        Fitted, and without local blocks: with more than 1,500 rows, fit it with a ``rank``.
+    names : sequence of str, optional
+        Names of the columns, for a model that was fitted on an array.
+
+    Returns
+    -------
+    str
+        An object with the keys ``format``, ``version``, ``classes``, ``columns``, ``donors``, and ``members`` or
+        ``svm``; null stands for what is no finite number.
+
+    Examples
+    --------
+    >>> import json
+    >>> from marginwise import MarginSVC
+    >>> from marginwise.export import to_json
+    >>> model = MarginSVC(C=10).fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> numbers = json.loads(to_json(model))
+    >>> numbers["classes"], [term["type"] for term in numbers["svm"]["kernel"]]
+    (['high', 'low'], ['RBF', 'Constant'])
+    """
+    from marginwise.export.plain import json_of
+
+    return json_of(model, names)
+
+
+def register_converters() -> None:
+    """Let sklearn-onnx convert TunedSVC and MarginSVC in pipelines. It takes skl2onnx: ``pip install skl2onnx``.
+
+    Outputs are those of :func:`marginwise.to_onnx`. Give it inputs of type ``DoubleTensorType``: other steps then keep
+    double precision, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from marginwise import MarginSVC
+    >>> from marginwise.export import register_converters
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    >>> pipeline = make_pipeline(StandardScaler(), MarginSVC(C=10)).fit(X, y)
+    >>> register_converters()
+    >>> [output.name for output in to_onnx(pipeline, X[:1]).graph.output]
+    ['label', 'decision']
+    """
+    _require("skl2onnx")
+    from marginwise.export.pipelines import register
+
+    register()

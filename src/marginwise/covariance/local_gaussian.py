@@ -108,7 +108,7 @@ class LocalGaussian(SiteGaussian):
                 part = self.parts.blocks[found.block]
                 mean[found.rows] += found.open @ duals[found.block]
                 explained += part.open.explained(found.open)
-                rest -= (found.open * part.open.tau).astype(part.J.dtype, copy=False) @ part.J
+                rest -= (found.open * part.open.tau) @ part.J
             variance[found.rows] += np.einsum("ij,ij->i", rest, rest) - explained
         return mean, variance
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.linalg import blas, get_blas_funcs, get_lapack_funcs, lapack
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
@@ -58,20 +58,19 @@ class QuadraticForm:
 
     @classmethod
     def of(cls, W: Array) -> QuadraticForm:
-        """Return the form of a symmetric matrix."""
-        root, failed = get_lapack_funcs("potrf", (W,))(W.T, lower=1, clean=1)
-        return cls(W, False) if failed else cls(root, True)
+        """Return the form of a symmetric matrix, in double precision: its values are taken from nearly as much."""
+        root, failed = lapack.dpotrf(W.T, lower=1, clean=1)
+        return cls(W.astype(float, copy=False), False) if failed else cls(root, True)
 
     def __call__(self, rows: Array) -> Array:
-        """Return the values for the rows of a matrix; products are of the precision that W has."""
-        rows = rows.astype(self.matrix.dtype, copy=False)
+        """Return the values for the rows of a matrix."""
         if not self.is_root:
-            return np.einsum("ij,ij->i", rows @ self.matrix, rows, dtype=float)
+            return np.einsum("ij,ij->i", rows @ self.matrix, rows)
         if len(rows) == 1:  # a vector is half the work of a matrix with one column
-            half = get_blas_funcs("trmv", (self.matrix,))(self.matrix, rows[0], lower=1, trans=1)
-            return np.array([np.vdot(half, half)], dtype=float)
-        columns = get_blas_funcs("trmm", (self.matrix,))(1.0, self.matrix, rows.T, lower=1, trans_a=1)
-        return np.einsum("ij,ij->j", columns, columns, dtype=float)
+            half = blas.dtrmv(self.matrix, rows[0], lower=1, trans=1)
+            return np.array([half @ half])
+        columns = blas.dtrmm(1.0, self.matrix, rows.T, lower=1, trans_a=1)
+        return np.einsum("ij,ij->j", columns, columns)
 
 
 def symmetric(lower: Array) -> Array:

@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+BASE ?= main
 
 # Two workers with one BLAS thread each: more threads than cores would wait for each other.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
@@ -9,7 +10,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 # The compiled form of modules is kept, whatever the environment says: the tests start hundreds of processes.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 
-.PHONY: demo test test-slow lint types docs coverage build release matrix clean
+.PHONY: demo test test-slow lint types docs coverage performance build release matrix clean
 
 # One environment for everything; made again when the declared dependencies change.
 $(VENV)/.ready: pyproject.toml
@@ -60,6 +61,10 @@ coverage: $(VENV)/.release
 	$(ONE_THREAD) $(BIN)/python -m coverage run -m pytest -q $(TEST_ARGS)
 	$(BIN)/python -m coverage combine
 	$(BIN)/python -m coverage report
+
+# CPU seconds of a few calls beside those of the commit that this branch comes from; a few minutes.
+performance: $(VENV)/.ready
+	$(BIN)/python tools/performance.py --base $(BASE)
 
 # The source distribution and the wheel, as the package index would take them.
 build: $(VENV)/.release

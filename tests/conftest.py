@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from marginwise.cli import main
 from marginwise.fitting.schedule import SCHEDULE
 
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
@@ -45,3 +46,14 @@ def schedule(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             monkeypatch.setitem(vars(SCHEDULE), name, value)
 
     return change
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command line; return its exit code, output and errors."""
+
+    def run_main(*words: object) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return run_main

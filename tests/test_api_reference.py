@@ -27,6 +27,7 @@ INTERNAL = {
     "estimators.tuned_svc",
     "fitting",
     "multiclass",
+    "reporting",
     "shapley",
     "study.paper.claims",
     "study.paper.figures",

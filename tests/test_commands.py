@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -54,3 +55,13 @@ def _has_quick_tests(path: Path) -> bool:
         return False
     tests = (one for one in ast.walk(module) if isinstance(one, ast.FunctionDef) and one.name.startswith("test_"))
     return any("pytest.mark.slow" not in map(ast.unparse, one.decorator_list) for one in tests)
+
+
+def test_a_change_is_timed_against_a_commit_that_exists(monkeypatch, capsys) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    performance = importlib.import_module("performance")
+    for prepare, call in performance.CASES.values():
+        compile(prepare, "prepare", "exec")
+        compile(call, "call", "eval")
+    assert performance.main(["--base", "no-such-commit"]) == 2
+    assert "no commit that 'no-such-commit' and this have in common" in capsys.readouterr().out

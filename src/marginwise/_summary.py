@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ def summary(thing: Any, *names: str) -> str:
 
     Arrays are shown by their shapes, numbers with four digits, and long sequences and texts by their beginnings.
     """
-    chosen = names or tuple(field.name for field in fields(thing))
+    chosen = names
+    if not names and is_dataclass(thing):
+        chosen = tuple(field.name for field in fields(thing))
     return f"{type(thing).__name__}({', '.join(f'{name}={_shown(getattr(thing, name))}' for name in chosen)})"
 
 
@@ -32,8 +34,7 @@ def _shown(value: Any) -> str:
         return f"{{{_some([f'{key!r}: {_shown(one)}' for key, one in value.items()])}}}"
     if isinstance(value, (tuple, list)):
         return f"({_some([_shown(one) for one in value])})"
-    shown = getattr(value, "_shown_by", None)  # of things whose own form can be typed in again, with all their numbers
-    return repr(value) if shown is None else summary(value, *shown)
+    return repr(value)
 
 
 def _some(items: list[str]) -> str:

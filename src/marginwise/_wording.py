@@ -27,3 +27,8 @@ def some(items: Iterable[str], most: int = _SHOWN) -> str:
     if len(listed) <= max(most, _SHOWN):
         return ", ".join(listed)
     return ", ".join(listed[:_SHOWN]) + f" and {len(listed) - _SHOWN} more"
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction in percent."""
+    return f"{100 * fraction:.1f} %"

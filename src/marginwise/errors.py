@@ -21,7 +21,7 @@ class InvalidInputError(MarginwiseError, ValueError):
     argument : str
         Its name.
     value : object
-        What was given; or, as a :class:`Finding`, what is wrong with it.
+        What was given; or, as a ``Finding``, what is wrong with it.
     allowed : str
         What is expected.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from marginwise._arrays import Array
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.kernels.base import Kernel
+from marginwise.kernels.borrowed import as_kernel
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.rbf import RBF
 from marginwise.model import Model, Values
@@ -38,8 +40,6 @@ class Hyperparameters(Model):
     array([ 0.   ,  0.   , -2.303,  0.   ,  0.693])
     """
 
-    _shown_by: ClassVar[tuple[str, ...]] = ("C", "k0", "koff", "length_scales")
-
     def __init__(
         self,
         C: float = 1.0,
@@ -50,7 +50,7 @@ class Hyperparameters(Model):
         super().__init__(C, RBF(k0, length_scales) + Constant(koff))  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return f"Hyperparameters(C={self.C}, k0={self.k0}, koff={self.koff}, length_scales={self.length_scales})"
+        return summary(self, "C", "k0", "koff", "length_scales")
 
     def __getstate__(self) -> dict[str, Array]:
         """Return one array, which is stored more compactly than thousands of numbers one by one."""
@@ -113,6 +113,7 @@ def as_model(hyperparameters: Model | Values, kernel: Kernel | None = None) -> M
     ``hyperparameters`` is a model; or C, k0, koff, l_1 … l_d of the paper's kernel; or with another ``kernel`` its C
     alone, or C and values in the place of the kernel's own.
     """
+    kernel = as_kernel(kernel)
     if isinstance(hyperparameters, Model):
         if kernel is not None:
             raise InvalidInputError("kernel", kernel, "None with a model, which has a kernel, or C and a kernel")

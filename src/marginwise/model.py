@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
 from marginwise.kernels.base import Kernel, positive
 
@@ -44,8 +45,8 @@ class Model:
     C: float
     kernel: Kernel
 
-    #: What summaries show.
-    _shown_by: ClassVar[tuple[str, ...]] = ("C", "kernel")
+    def __repr__(self) -> str:
+        return summary(self)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "C", positive("C", self.C))

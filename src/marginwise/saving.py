@@ -45,7 +45,7 @@ from marginwise.fitting.views import NormalScores, Selection
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import Precision
 from marginwise.inference.prediction import GaussianPredictor
-from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum
+from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, GPKernel, Laplacian, Linear, Precomputed, Sum
 from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
 from marginwise.model import Model
 from marginwise.multiclass import ClassPredictor, SoftmaxLink
@@ -91,7 +91,13 @@ _PARTS: tuple[type, ...] = (
     Status,
     Trace,
     Vote,
-    *(Model, RBF, AdditiveLaplacian, Blend, Constant, Laplacian, Linear, Precomputed, Sum),
+    *(Model, RBF, AdditiveLaplacian, Blend, Constant, GPKernel, Laplacian, Linear, Precomputed, Sum),
+)
+
+#: Kernels of scikit-learn's Gaussian processes, which hold numbers and each other.
+_GP_KERNELS = (
+    *("CompoundKernel", "ConstantKernel", "DotProduct", "Exponentiation", "ExpSineSquared", "Hyperparameter", "Matern"),
+    *("Product", "RBF", "RationalQuadratic", "Sum"),
 )
 
 
@@ -287,11 +293,12 @@ def _types(skops: Any, archive: bytes) -> tuple[set[str], list[str]]:
 
 
 def _own_types() -> set[str]:
-    """Return the names of the package's types that a model may hold."""
+    """Return the names of types that a model may hold: the package's, and kernels that it can be given."""
     criteria = [criterion_class(name) for name in criterion_names()]
     likelihoods = {type(likelihood) for likelihood in LIKELIHOODS.values()}
     named = {_name(kind) for kind in (*_PARTS, *criteria, *likelihoods, *SEARCHES.values())}
-    return _MODELS | {name for name in named if name.startswith("marginwise.")}  # users may register criteria
+    own = {name for name in named if name.startswith("marginwise.")}  # users may register criteria
+    return _MODELS | own | {f"sklearn.gaussian_process.kernels.{name}" for name in _GP_KERNELS}
 
 
 def _skops() -> Any:

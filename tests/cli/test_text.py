@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from marginwise._wording import numbered
-from marginwise.cli.text import aligned, bar, percent, printable
+from marginwise._wording import numbered, percent
+from marginwise.cli.text import printable
+from marginwise.reporting.text import aligned, bar
 
 
 def test_columns_are_aligned_and_lines_have_no_blanks_at_their_ends() -> None:

@@ -30,7 +30,11 @@ def test_missing_values_are_counted_and_the_first_ones_located(file: Path) -> No
     expected = "row 2 column 'b', row 5 column 'a', row 5 column 'b', row 5 column 'y', row 6 column 'a' and 2 more"
     assert expected in message
     assert "fill them in" in message
-    assert "1 of its cells are missing: row 5 column 'y'" in error_of(file)
+    table = load_table(file)
+    assert table.row_numbers.tolist() == [1, 2, 4, 5, 6]
+    assert "1 row without 'y' left out: row 3" in table.schema.remarks
+    file.write_text("a,y\n1,\n2,NA\n")
+    assert "2 of its cells are missing: row 2 column 'y'" in error_of(file)
 
 
 def test_rows_are_numbered_by_the_line_they_begin_on(file: Path) -> None:

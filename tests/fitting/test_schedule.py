@@ -18,7 +18,7 @@ WORDS = {2: "two", 3: "three", 4: "four", 7: "seven", 8: "eight"}
 def test_the_page_on_the_default_quotes_the_schedule() -> None:
     s = SCHEDULE
     quoted = [
-        f"up to {s.exact_rows:,} rows: all of them; more: {s.exact_rows:,} random rows",
+        f"up to {s.exact_rows:,} rows: all of them; more: {s.wide_rows:,} random rows to tune on",
         f"on at most {s.coarse_rows} rows, from {s.halve_from} rows on first on half",
         f"when {WORDS[s.no_gain_moves]} moves gain less than {s.no_gain}",
         f"folds {WORDS[s.n_folds]}, the same",
@@ -31,10 +31,12 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
         f"{', '.join(map(str, SIZES))} and {BOOSTED} screened columns",
         f"members below 1/{1 / s.least_weight:g} are dropped",
         f"at most {s.last_evaluations} more evaluations on all rows ({s.many_last_evaluations} with more",
-        f"{s.exact_rows:,} random rows to tune on, {s.wide_rows:,} for the last searches",
-        f"{s.wide_evaluations} evaluations on {s.wide_rows:,} rows in blocks of {s.wide_local}",
+        f"{s.near_evaluations} evaluations on {s.near_rows:,} rows, then {s.wide_evaluations} evaluations on",
+        f"on {s.wide_rows:,} rows in blocks of {s.wide_local}",
+        f"s = {s.spreads[-1]:g}, a length scale for each input",
+        f"softmax up to {s.softmax_rows:,} rows",
         f"blocks of {s.usual_local} to {s.most_local:,} neighbouring rows",
-        f"with more than {s.exact_rows:,} rows everything is tried on normal scores",
+        f"with more than {s.exact_rows:,} rows, in the place of 2 to 4, without folds",
     ]
     assert [words for words in quoted if words not in FIT] == []
     assert s.screened_share == 0.5  # "where inputs outnumber half the rows"
@@ -47,7 +49,7 @@ def test_docstrings_quote_the_schedule() -> None:
         f"tries 0 (one length scale for all inputs), {s.spreads[0]} and {s.spreads[1]:g}",
         f"at most {s.many_fold_evaluations} evaluations on a fold and {s.last_evaluations} on all rows",
         f'"auto" up to {s.exact_rows} rows',
-        f'"auto" is {s.exact_rows}, or {s.tuning_rows} where',
+        f'"auto" is {s.wide_rows}, or {s.tuning_rows} where',
     ]
     assert [words for words in quoted if words not in text] == []
 

@@ -115,7 +115,7 @@ def test_words_gaps_and_default_grids() -> None:
     np.testing.assert_allclose(effect(model, -1).grid, [1, 2, 3], atol=1e-9)
     for response in ("latent", "probability"):
         for column in (0, 1):
-            display = EffectDisplay.from_estimator(model, column, response=response, label="no", grid=None)
+            display = EffectDisplay.from_estimator(model, column, response=response, positive_class="no", grid=None)
             assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["no"]
     plt.close("all")
     with pytest.raises(InvalidInputError, match="categories of the column"):
@@ -124,8 +124,8 @@ def test_words_gaps_and_default_grids() -> None:
         effect(model, 1, grid=["violet"])
     with pytest.raises(InvalidInputError, match="response"):
         EffectDisplay(by_colour, model.classes_).plot(response="odds")
-    with pytest.raises(InvalidInputError, match="label"):
-        EffectDisplay(by_colour, model.classes_).plot(label="perhaps")
+    with pytest.raises(InvalidInputError, match="positive_class"):
+        EffectDisplay(by_colour, model.classes_).plot(positive_class="perhaps")
 
 
 def test_dates_are_days() -> None:

@@ -68,7 +68,7 @@ def test_other_targets_are_reached() -> None:
 
 def test_what_cannot_be_asked_for() -> None:
     three = some_classes(3)
-    with pytest.raises(InvalidInputError, match="model has 3 classes; expected two"):
+    with pytest.raises(InvalidInputError, match="positive_class is not given, and there are 3 classes"):
         operating_points(three, three.y)
     two = made_up()
     with pytest.raises(InvalidInputError, match=r"target is 1\.5"):

@@ -113,7 +113,7 @@ print([len(run.trace) > 0 for run in tuning.restarts])
 @pytest.mark.parametrize(("n_jobs", "restarts"), [(1, 0), (1, 2), pytest.param(2, 2, marks=pytest.mark.slow)])
 def test_ctrl_c_returns_the_best_so_far(n_jobs: int, restarts: int, tmp_path: Path) -> None:
     """SIGINT goes to all processes of the group, as it does from a terminal."""
-    tests = str(Path(__file__).parents[1])
+    tests = str(Path(__file__).parents[1] / "helpers")
     script = SCRIPT.format(tests=tests, n_jobs=n_jobs, restarts=restarts, directory=str(tmp_path))
     log = tmp_path / "run-0.jsonl"
     command = [sys.executable, "-c", script]

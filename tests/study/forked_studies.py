@@ -18,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 
 from marginwise.study import Plan, benchmarks, open_store, run_study
 from marginwise.study.paper import methods, quick_plan

@@ -25,6 +25,7 @@ FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
 
 _COMMANDS = {
     "fit": "tune and train on a table; write a model and a report",
+    "report": "write the report of an existing model",
     "predict": "predict the rows of a table with a model",
     "explain": "why the rows of a table are predicted as they are",
     "export": "write a model for other programs, as an ONNX file or as JSON",
@@ -43,6 +44,7 @@ _OPTIONS = {
     "class_weight": "--class-weight",
     "missing_values": "--missing-values",
     "name": "NAME",
+    "positive_class": "--positive",
 }
 _SAME_NAME = (
     "target",
@@ -51,6 +53,9 @@ _SAME_NAME = (
     "decimal",
     "encoding",
     "header",
+    "skip",
+    "sheet",
+    "plots",
     "keep",
     "ard",
     "criterion",

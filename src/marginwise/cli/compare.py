@@ -11,11 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from marginwise._wording import numbered
+from marginwise._wording import numbered, percent
 from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import aligned, listed, percent, tell, warn
+from marginwise.cli.text import listed, tell, warn
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError
+from marginwise.reporting.text import aligned
 
 _CRITERIA = "auto,ep-evidence,laplace-evidence,span"
 _PEERS = "grid-svc,logistic,forest,boosting"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marginwise.cli.figures import literal
 from marginwise.comparison import Score
 from marginwise.display import MUTED, SERIES, Drawing, dot_row
+from marginwise.reporting.figures import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,8 @@ from typing import Any, TextIO
 
 from marginwise.cli.files import STANDARD
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
-from marginwise.cli.text import aligned, remark, tell
+from marginwise.cli.text import remark, tell
+from marginwise.reporting.text import aligned
 
 _TARGET = "y"
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import warnings
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from marginwise._wording import numbered
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
-from marginwise.cli.outputs import add_output_arguments, check_output, write_csv, written_whole
+from marginwise.cli.outputs import (
+    add_format_argument,
+    add_output_arguments,
+    check_output,
+    table_format,
+    write_json,
+    write_table,
+    written_whole,
+)
 from marginwise.cli.text import listed, remark
 
 
@@ -19,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit'")
     add_table_arguments(parser, target=False)
-    parser.add_argument("--output", "-o", metavar="FILE", help="CSV file to write (default: standard output)")
+    parser.add_argument("--output", "-o", metavar="FILE", help="CSV or Excel file to write (default: standard output)")
+    add_format_argument(parser)
     parser.add_argument("--report", metavar="FILE", help="HTML page to write, to read and to print")
     parser.add_argument("--keep", "-k", type=listed, metavar="A,B,…", help="columns to write first, '' for none")
     parser.add_argument("--reasons", type=int, default=3, metavar="N", help="reasons for each row (default: 3)")
@@ -40,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         if path is not None:
             check_output(option, path, force=arguments.force, inputs=[arguments.model, arguments.table])
 
+    kind = table_format(arguments.output_format, paths["--output"])
+
     from marginwise.cli.explain_report import ExplainedRows, explain_report
     from marginwise.cli.model_file import read_model
     from marginwise.datasets import load_inputs
@@ -53,10 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
     kept = {name: list(cells) for name, cells in inputs.kept.items()}
     columns = kept | rows.columns(values=arguments.values)
     if paths["--output"] is None:
-        _write(columns, sys.stdout, as_json=arguments.json)
+        _write(columns, None, kind, as_json=arguments.json)
     else:
-        with written_whole(paths["--output"]) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
-            _write(columns, stream, as_json=arguments.json)
+        with written_whole(paths["--output"]) as draft:
+            _write(columns, draft, kind, as_json=arguments.json)
     if paths["--report"] is not None:
         with written_whole(paths["--report"]) as draft:
             explain_report(rows, kept, schema.target or "class", Path(arguments.table).name).write(draft)
@@ -72,9 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(columns: dict[str, list[Any]], stream: TextIO, *, as_json: bool) -> None:
+def _write(columns: dict[str, list[Any]], path: Path | None, kind: str, *, as_json: bool) -> None:
     if as_json:
-        json.dump(columns, stream)
-        stream.write("\n")
-        return
-    write_csv(columns, stream)
+        write_json(columns, path)
+    else:
+        write_table(columns, path, kind)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise.cli.figures import literal, page_figure
+from marginwise._wording import percent
 from marginwise.cli.reasons import (
     Reason,
     explained,
@@ -20,11 +20,11 @@ from marginwise.cli.reasons import (
     reason_columns,
     strongest,
 )
-from marginwise.cli.text import percent
 from marginwise.display import Cell, Page, figure_style
 from marginwise.errors import InvalidInputError
 from marginwise.inspection import Explanation
 from marginwise.plots import BeeswarmDisplay
+from marginwise.reporting.figures import literal, page_figure
 
 #: Rows on the page, and columns of its figure.
 _MOST_ROWS, _MOST_COLUMNS = 500, 12

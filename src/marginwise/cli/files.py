@@ -16,7 +16,7 @@ _YES_OR_NO = {"yes": True, "no": False}
 def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> None:
     """Add TABLE and the options that say how to read it; with ``target``, those that choose its columns."""
     parser.add_argument(
-        "table", metavar="TABLE", help="CSV, Parquet or LIBSVM file, may be compressed (.gz); - reads standard input"
+        "table", metavar="TABLE", help="CSV, Excel (.xlsx), Parquet or LIBSVM file; - reads standard input"
     )
     if target:
         parser.add_argument("--target", "-t", metavar="COLUMN", help="the column to predict (default: the last)")
@@ -35,11 +35,13 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> Non
         default="keep",
         help="refuse: a cell that is missing is an error (default: %(default)s, the model takes it as such)",
     )
-    dialect = parser.add_argument_group("CSV files (default: recognised where that is safe)")
+    dialect = parser.add_argument_group("CSV and Excel files (default: recognised where that is safe)")
     dialect.add_argument("--header", choices=_YES_OR_NO, help="whether the first row holds the names of the columns")
     dialect.add_argument("--delimiter", metavar="CHARACTER", help="what parts the cells")
     dialect.add_argument("--decimal", metavar="SIGN", help="the decimal sign of numbers, a point or a comma")
     dialect.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8, cp1252 or latin-1")
+    dialect.add_argument("--skip", type=int, default=0, metavar="N", help="lines above the table, such as a title")
+    dialect.add_argument("--sheet", metavar="NAME", help="of an Excel file, or its number (default: the first)")
 
 
 def add_drop_argument(parser: Any) -> None:
@@ -73,13 +75,14 @@ def read_table(arguments: argparse.Namespace) -> Any:
         arguments.target,
         drop=arguments.drop,
         missing_values=arguments.missing_values,
+        identifiers="set aside",
         **dialect(arguments),
     )
 
 
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what the arguments say of how a table is to be read."""
-    said = {name: getattr(arguments, name) for name in ("delimiter", "decimal", "encoding")}
+    said = {name: getattr(arguments, name) for name in ("delimiter", "decimal", "encoding", "skip", "sheet")}
     return {**said, "header": _YES_OR_NO.get(arguments.header), "missing": arguments.missing}
 
 

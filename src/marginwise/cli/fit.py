@@ -12,6 +12,7 @@ from pathlib import Path
 
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
+from marginwise.cli.report import add_report_arguments, chosen_class
 from marginwise.cli.text import tell, warn
 from marginwise.errors import (
     ConvergenceWarning,
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--model", "-m", metavar="FILE", help="model file to write (default: TABLE's name with .skops)")
     files.add_argument("--report", "-r", metavar="FILE", help="report to write (default: TABLE's name with .html)")
     files.add_argument("--no-files", action="store_true", help="write neither, only print the summary")
+    add_report_arguments(files)
     add_tuning_arguments(parser)
     add_output_arguments(parser)
 
@@ -68,12 +70,16 @@ def run(arguments: argparse.Namespace) -> int:
     model_path, report_path = _outputs(arguments)
     table = read_table(arguments)
 
+    import numpy as np
+
     from marginwise.cli.guards import check_table, require_folds
-    from marginwise.cli.summary import summarise
     from marginwise.estimators import TunedSVC
     from marginwise.estimators._parameters import chosen_criterion
+    from marginwise.reporting.summary import summarise
+    from marginwise.reporting.training import TrainingTable
 
     remarks = check_table(table)
+    positive = chosen_class(np.unique(table.y).tolist(), arguments.positive)
     require_folds(table, arguments.ard)
     chosen_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
@@ -102,20 +108,25 @@ def run(arguments: argparse.Namespace) -> int:
         with written_whole(model_path) as draft:
             write_model(model, table, draft)
     findings = list(dict.fromkeys(str(warning.message) for warning in caught))
+    rows = (table.row_names, table.row_numbers)
+    training = TrainingTable(table.X, table.y, table.feature_names, table.target_name, *rows)
     summary = summarise(
         model,
-        table,
+        training,
         name=Path(arguments.table).name,
-        seed=arguments.seed,
         warnings=[*remarks, *findings],
         seconds=seconds,
+        positive_class=positive,
     )
     warn(findings)
     if report_path is not None:
-        from marginwise.cli.fit_report import fit_report
+        from marginwise.reporting.fit_report import fit_report, pictures_folder
 
+        page = fit_report(model, training, summary, positive_class=positive)
         with written_whole(report_path) as draft:
-            fit_report(model, table, summary).write(draft)
+            page.write(draft)
+        if arguments.plots is not None:
+            page.write_pictures(pictures_folder(report_path), arguments.plots)
     files = {"model": model_path, "report": report_path}
     if arguments.json:
         paths = {kind: None if path is None else str(path) for kind, path in files.items()}

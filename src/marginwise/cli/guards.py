@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ from marginwise._arrays import Array
 from marginwise._wording import numbered, some
 from marginwise.cli.text import option
 from marginwise.datasets import Table
+from marginwise.datasets.identifiers import looks_like_date
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.tables.text import may_be_number
 
@@ -20,22 +20,17 @@ _MOST_NUMBERS, _FEWEST_ROWS = 20, 10
 #: Different dates that may be meant as categories, such as months.
 _MOST_DATES = 12
 
-#: Different words beyond which a column that has them in more than half of its rows names the rows.
-_MOST_NAMES = 10
+#: Different words beyond which a column that has them in more than half of its rows is no category.
+_MOST_WORDS = 10
 
 #: Rows from which on rising whole numbers are no accident.
 _FEWEST_RISING = 8
-
-_DATE = re.compile(
-    r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})|\d{1,2}[-. /]+[^\W\d]{3,9}[-., /]+\d{2,4})"
-    r"(?:[T ,].*)?"
-)
 
 
 def check_table(table: Table) -> list[str]:
     """Return warnings about a table; what makes it useless is an error."""
     _require_classes(table)
-    _require_shared_words(table)
+    _require_categories(table)
     return [*table.schema.remarks, *_rare_classes(table), *_many_numbers(table), *_row_numbers(table)]
 
 
@@ -70,17 +65,17 @@ def _require_classes(table: Table) -> None:
         )
 
 
-def _require_shared_words(table: Table) -> None:
-    """Say so if the words of a column are of hardly any other row, so that nothing can be learnt from them."""
+def _require_categories(table: Table) -> None:
+    """Say so if the words of a column are dates, or stand among numbers, so that they are no categories."""
     for name, levels in table.categories.items():
-        if len(levels) > _MOST_DATES and all(map(_DATE.fullmatch, levels)):
+        if len(levels) > _MOST_DATES and all(map(looks_like_date, levels)):
             raise InvalidInputError(
                 f"column {name!r}",
                 Finding(f"holds {len(levels)} different dates, each an input of its own"),
                 f"numbers or a few categories; leave it out ({option('--drop', [name])}), or write the dates as "
                 "2024-05-31",
             )
-        if len(levels) > max(_MOST_NAMES, len(table.y) / 2):
+        if len(levels) > max(_MOST_WORDS, len(table.y) / 2):
             words = [level for level in levels if not any(may_be_number(level, sign) for sign in ".,")]
             if 2 * len(words) < len(levels):
                 raise InvalidInputError(
@@ -88,11 +83,6 @@ def _require_shared_words(table: Table) -> None:
                     Finding(f"holds numbers and {numbered(len(words), 'other word')} ({some(map(repr, words))})"),
                     f"one or the other; if the words mean missing: {option('--missing-values', words)}",
                 )
-            raise InvalidInputError(
-                f"column {name!r}",
-                Finding(f"holds {len(levels)} different words in {len(table.y)} rows, like an identifier"),
-                f"numbers, or words that rows share; leave it out ({option('--drop', [name])})",
-            )
 
 
 def _rare_classes(table: Table) -> Iterator[str]:

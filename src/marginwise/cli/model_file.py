@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from marginwise.cli.training_rows import TrainingRows
 from marginwise.datasets import Schema, Table
 from marginwise.errors import ModelFileError
@@ -18,7 +20,13 @@ from marginwise.tables.reading import CATEGORY, NUMBER
 def write_model(model: Any, table: Table, path: Path) -> None:
     """Write a model with the columns and the rows that it was trained on, as its attribute ``table_``."""
     rows = TrainingRows.of(table.schema.cells(table.X)[0])
-    model.table_ = {"schema": table.schema, "row_hashes": rows.hashes, "all_rows": rows.complete}
+    model.table_ = {
+        "schema": table.schema,
+        "row_hashes": rows.hashes,
+        "all_rows": rows.complete,
+        "row_names": np.array(table.row_names),
+        "row_numbers": table.row_numbers,
+    }
     save_model(model, path)
 
 

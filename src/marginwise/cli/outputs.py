@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
+import re
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
 from marginwise._characters import as_csv, visible
-from marginwise.errors import InvalidInputError
+from marginwise.errors import InvalidInputError, MarginwiseError
+
+#: How tables are written.
+CSV, SEMICOLON, XLSX = FORMATS = ("csv", "csv-semicolon", "xlsx")
+
+#: A number with a decimal point.
+_FRACTION = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,12 +49,82 @@ def check_output(option: str, path: Path, *, force: bool, inputs: Sequence[str] 
         raise InvalidInputError(option, str(path), obstacle)
 
 
-def write_csv(columns: Mapping[str, Sequence[Any]], stream: TextIO) -> None:
-    """Write columns as CSV; on a terminal nothing in them is obeyed."""
-    writer = csv.writer(stream, lineterminator="\n")
+def add_format_argument(parser: argparse.ArgumentParser) -> None:
+    """Add how tables are written."""
+    parser.add_argument(
+        "--output-format",
+        choices=FORMATS,
+        help="csv-semicolon has semicolons and decimal commas, as Excel expects in German, French and many other "
+        "languages; xlsx is an Excel file (default: by the name of the output, csv otherwise)",
+    )
+
+
+def table_format(said: str | None, output: Path | None) -> str:
+    """Return how a table is written: as it is said, or as its file is named."""
+    chosen = said or (XLSX if output is not None and output.suffix.lower() == ".xlsx" else CSV)
+    if chosen == XLSX:
+        if output is None:
+            raise InvalidInputError("--output-format", chosen, "a file for it (--output predictions.xlsx)")
+        if find_spec("openpyxl") is None:
+            raise MarginwiseError("Excel files need openpyxl (pip install 'marginwise[excel]')")
+    return chosen
+
+
+def write_table(columns: Mapping[str, Sequence[Any]], path: Path | None, kind: str) -> None:
+    """Write columns to a file, or to standard output."""
+    if kind == XLSX:
+        assert path is not None
+        _write_xlsx(columns, path)
+    elif path is None:
+        write_csv(columns, sys.stdout, comma=kind == SEMICOLON)
+    else:
+        # Excel takes a text for UTF-8 if it begins with a byte order mark.
+        encoding = "utf-8-sig" if kind == SEMICOLON else "utf-8"
+        with path.open("w", newline="", encoding=encoding) as stream:
+            write_csv(columns, stream, comma=kind == SEMICOLON)
+
+
+def write_json(result: Any, path: Path | None) -> None:
+    """Write a result as JSON to a file, or to standard output."""
+    text = json.dumps(result) + "\n"
+    if path is None:
+        sys.stdout.write(text)
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+def write_csv(columns: Mapping[str, Sequence[Any]], stream: TextIO, *, comma: bool = False) -> None:
+    """Write columns as CSV, with decimal commas and semicolons if so asked; on a terminal nothing in them is obeyed."""
+    writer = csv.writer(stream, delimiter=";" if comma else ",", lineterminator="\r\n" if comma else "\n")
     seen = visible if stream.isatty() else str
+    written = _with_comma if comma else as_csv
     for row in (columns, *zip(*columns.values(), strict=True)):
-        writer.writerow([seen(str(as_csv(cell))) for cell in row])
+        writer.writerow([seen(str(written(cell))) for cell in row])
+
+
+def _with_comma(cell: Any) -> object:
+    """Return a number with a decimal comma, and all else as it is in any CSV file."""
+    if isinstance(cell, float) or (isinstance(cell, str) and _FRACTION.fullmatch(cell)):
+        return str(cell).replace(".", ",")
+    return as_csv(cell)
+
+
+def _write_xlsx(columns: Mapping[str, Sequence[Any]], path: Path) -> None:
+    """Write columns as the sheet of an Excel file: numbers as such, and no text as a formula."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    sheet.freeze_panes = "A2"
+    for row in (columns, *zip(*columns.values(), strict=True)):
+        cells = []
+        for value in row:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            cells.append(WriteOnlyCell(sheet, value if is_number else visible(str(value))))
+            cells[-1].data_type = "n" if is_number else "s"
+        sheet.append(cells)
+    book.save(path)
 
 
 @contextmanager

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import warnings
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from marginwise._wording import numbered, some
+from marginwise._wording import numbered, percent, some
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
-from marginwise.cli.outputs import add_output_arguments, check_output, write_csv, written_whole
-from marginwise.cli.text import listed, percent, remark, warn
+from marginwise.cli.outputs import (
+    add_format_argument,
+    add_output_arguments,
+    check_output,
+    table_format,
+    write_json,
+    write_table,
+    written_whole,
+)
+from marginwise.cli.text import listed, remark, warn
 from marginwise.errors import InvalidInputError
 
 #: Name of the column of predicted classes.
@@ -23,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit'")
     add_table_arguments(parser, target=False)
-    parser.add_argument("--output", "-o", metavar="FILE", help="CSV file to write (default: standard output)")
+    parser.add_argument("--output", "-o", metavar="FILE", help="CSV or Excel file to write (default: standard output)")
+    add_format_argument(parser)
     parser.add_argument(
         "--keep",
         "-k",
@@ -44,8 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     output = None if arguments.output in (None, STANDARD) else Path(arguments.output)
     if output is not None:
         check_output("--output", output, force=arguments.force, inputs=[arguments.model, arguments.table])
+    kind = table_format(arguments.output_format, output)
 
     from marginwise.cli.model_file import read_model
+    from marginwise.cli.outside import far_cells, strange_rows, warnings_of
     from marginwise.datasets import load_inputs
 
     model, schema, training_rows = read_model(Path(arguments.model))
@@ -54,9 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings():  # columns are in the model's order by now, and names are not needed
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         probabilities = model.predict_proba(inputs.X)
+        strange = strange_rows(model, inputs.X)
+    cells = schema.cells(inputs.X)[0]
+    far = far_cells(model, cells, list(schema.names))
     predictions = model.classes_[probabilities.argmax(axis=1)]
     error, log_loss = _scores(inputs.labels, predictions, probabilities, model.classes_)
-    seen = 0.0 if training_rows is None else training_rows.share(schema.cells(inputs.X)[0])
+    seen = 0.0 if training_rows is None else training_rows.share(cells)
     if not arguments.quiet:
         if left := [name for name in inputs.unused if name not in kept]:
             remark(f"columns that the model does not use: {', '.join(left)}\n")
@@ -64,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             remark(f"{sentence}\n")
         for name, words in inputs.unseen.items():
             remark(f"{name!r} has words that training had not, each a category of its own: {some(words)}\n")
+        warn(warnings_of(far, strange, len(predictions)))
         if error is not None:
             remark(
                 f"the table has {schema.target!r}, too: error {percent(error)} of {numbered(len(predictions), 'row')}, "
@@ -78,13 +91,15 @@ def run(arguments: argparse.Namespace) -> int:
         "training_rows": seen,
         "unused": list(inputs.unused),
         "kept": kept,
+        "far_outside": [cell._asdict() for cell in far],
+        "strange_rows": strange,
     }
     result |= _extras(arguments, model, inputs.X, schema, probabilities)
     if output is None:
-        _write(result, sys.stdout, as_json=arguments.json)
+        _write(result, None, kind, as_json=arguments.json)
         return 0
-    with written_whole(output) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
-        _write(result, stream, as_json=arguments.json)
+    with written_whole(output) as draft:
+        _write(result, draft, kind, as_json=arguments.json)
     if not arguments.quiet:
         remark(f"{numbered(len(predictions), 'prediction')} written to {output}\n")
     return 0
@@ -129,16 +144,15 @@ def _kept(inputs: Any, own: list[str], *, said: bool) -> dict[str, list[str]]:
     return {name: list(cells) for name, cells in inputs.kept.items() if name not in taken}
 
 
-def _write(result: dict[str, Any], stream: TextIO, *, as_json: bool) -> None:
+def _write(result: dict[str, Any], path: Path | None, kind: str, *, as_json: bool) -> None:
     if as_json:
-        json.dump(result, stream)
-        stream.write("\n")
+        write_json(result, path)
         return
     columns = {**result["kept"], _PREDICTION: result["predictions"]}
     if "probabilities" in result:
         for label, cells in zip(result["classes"], zip(*result["probabilities"], strict=True), strict=True):
-            columns[_probability(label)] = [f"{p:.6g}" for p in cells]
-    write_csv(columns | result.get("reasons", {}), stream)
+            columns[_probability(label)] = [float(f"{p:.6g}") for p in cells]
+    write_table(columns | result.get("reasons", {}), path, kind)
 
 
 def _scores(

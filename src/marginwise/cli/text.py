@@ -6,29 +6,12 @@ import csv
 import io
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from marginwise._characters import visible
+from marginwise.reporting.text import EIGHTHS
 
-_EIGHTHS = " ▏▎▍▌▋▊▉"
-_PLAIN = str.maketrans({"█": "#", "±": "+-", "²": "^2", **dict.fromkeys(_EIGHTHS.strip(), "")})
-
-
-def aligned(rows: Sequence[Sequence[str]], alignment: str) -> str:
-    """Return rows of cells as lines; ``alignment`` has one of < and > for each column."""
-    rows = [[visible(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, alignment, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def bar(fraction: float, width: int = 24) -> str:
-    """Return a bar that fills a fraction of ``width`` characters."""
-    eighths = round(8 * width * min(max(fraction, 0.0), 1.0))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+_PLAIN = str.maketrans({"█": "#", "±": "+-", "²": "^2", **dict.fromkeys(EIGHTHS.strip(), "")})
 
 
 def listed(text: str) -> list[str]:
@@ -46,11 +29,6 @@ def option(flag: str, names: Iterable[str]) -> str:
     quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' if set(name) & set(',"\r\n') else name for name in names]
     text = shlex.quote(",".join(quoted))
     return f"{flag}={text}" if text.startswith("-") else f"{flag} {text}"
-
-
-def percent(fraction: float) -> str:
-    """Return a fraction in percent."""
-    return f"{100 * fraction:.1f} %"
 
 
 def printable(text: str, encoding: str | None) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marginwise._wording import some
+from marginwise.datasets.excel import read_excel
 from marginwise.datasets.header import recognise_header
 from marginwise.datasets.reading import Grid, repeated, wrong_file
 from marginwise.errors import InvalidInputError, choose
@@ -48,24 +49,56 @@ class Dialect:
     delimiter: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    skip: int = 0
+    sheet: str | int | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise InvalidInputError("delimiter", self.delimiter, "one character other than a quote or a line end")
         if self.decimal is not None:
             choose("decimal", self.decimal, ".,")
+        if isinstance(self.skip, bool) or not isinstance(self.skip, int) or self.skip < 0:
+            raise InvalidInputError("skip", self.skip, "how many lines stand above the table, 0 or more")
 
 
 def read_text(path: Path, content: bytes, said: Dialect, names: Collection[str]) -> Grid:
     """Return the cells of delimited text; ``names`` are some that a header would hold, if there is one."""
     text = _decode(path, content, said.encoding)
+    if said.skip:
+        text = "".join(text.splitlines(keepends=True)[said.skip :])
     delimiter = said.delimiter or _recognise_delimiter(text, said.decimal)
     rows, lines = _rows(path, text, delimiter)
-    if not rows:
-        raise wrong_file(path, "a table with a header and at least one row, but it is empty")
+    _require_rows(path, rows)
     _require_equal_widths(path, rows, lines)
     decimal = said.decimal or _recognise_decimal(path, rows, delimiter)
-    has_header = recognise_header(path, rows, decimal, names) if said.header is None else said.header
+    return _below_header(path, rows, [line + said.skip for line in lines], decimal, said.header, names)
+
+
+def read_sheet(path: Path, content: bytes, said: Dialect, names: Collection[str]) -> Grid:
+    """Return the cells of a sheet of an Excel file, in the same way."""
+    rows, lines = read_excel(path, content, said.sheet)
+    below = next((k for k, line in enumerate(lines) if line > said.skip), len(rows))
+    rows, lines = rows[below:], lines[below:]
+    _require_rows(path, rows)
+    return _below_header(path, rows, lines, ".", said.header, names)
+
+
+def _require_rows(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    if not rows:
+        raise wrong_file(path, "a table with a header and at least one row, but it is empty")
+
+
+def _below_header(
+    path: Path,
+    rows: list[list[str]],
+    lines: list[int],
+    decimal: str,
+    has_header: bool | None,
+    names: Collection[str],
+) -> Grid:
+    """Return rows as a grid, the first as its header if it is one."""
+    if has_header is None:
+        has_header = recognise_header(path, rows, decimal, names)
     header = tuple(cell or f"x{j}" for j, cell in enumerate(rows[0], 1)) if has_header else None
     if header is not None:
         rows, lines = rows[1:], lines[1:]

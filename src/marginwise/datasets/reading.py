@@ -66,6 +66,14 @@ class Grid:
         """Return a column as it is written, None where it is missing."""
         return as_objects([None if is_missing(cell) else cell for cell in self.words(j)])
 
+    def only(self, rows: Sequence[int]) -> Grid:
+        """Return the grid with these rows alone."""
+        columns = tuple(
+            column[list(rows)] if isinstance(column, np.ndarray) else tuple(column[i] for i in rows)
+            for column in self.columns
+        )
+        return replace(self, columns=columns, lines=tuple(self.lines[i] for i in rows))
+
     def with_missing(self, columns: Iterable[int], words: Iterable[str]) -> Grid:
         """Return the grid in which cells of some columns are missing that hold one of these words, or numbers."""
         said = {word.strip().casefold() for word in words}

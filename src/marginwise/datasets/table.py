@@ -1,4 +1,4 @@
-"""Tables of a user: CSV, Parquet or LIBSVM files as numbers, words and dates."""
+"""Tables of a user: CSV, Excel, Parquet or LIBSVM files as numbers, words and dates."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from marginwise._arrays import Array
 from marginwise._summary import summary
-from marginwise._wording import some
-from marginwise.datasets.dialect import Dialect, read_text
+from marginwise._wording import numbered, some
+from marginwise.datasets.dialect import Dialect, read_sheet, read_text
 from marginwise.datasets.encoding import as_labels, learn_columns, missing_cells, read_columns, require_no_missing
+from marginwise.datasets.excel import is_excel
+from marginwise.datasets.identifiers import names_rows
 from marginwise.datasets.libsvm import is_libsvm, read_libsvm
 from marginwise.datasets.parquet import is_parquet, read_parquet
 from marginwise.datasets.reading import Grid, is_position, read_bytes, wrong_file
@@ -25,6 +27,9 @@ from marginwise.tables.reading import CATEGORY, DATE
 
 #: Name of the target of a LIBSVM file, which has no names.
 _LABEL = "label"
+
+#: What becomes of columns that name the rows, if it is said so.
+SET_ASIDE = "set aside"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +45,11 @@ class Table:
         Labels as the file has them: integers, other numbers or words.
     schema : Schema
         What the columns of ``X`` are, as ``load_inputs`` needs it to read a second table in the same way; its remarks
-        say what was taken as missing, as limits and as percents.
+        say what was taken as missing, as limits and as percents, and what was set aside.
+    row_numbers : array of int, shape (n,)
+        Where each row stands in the file, the first below the header being 1: rows without a label are left out.
+    row_names : tuple of str
+        How a column that was set aside calls the rows; empty if there is none.
 
     Examples
     --------
@@ -57,6 +66,8 @@ class Table:
     X: npt.NDArray[Any]
     y: npt.NDArray[np.generic]
     schema: Schema
+    row_numbers: npt.NDArray[np.intp]
+    row_names: tuple[str, ...] = ()
 
     __repr__ = summary
 
@@ -131,16 +142,19 @@ def load_table(
     categories: Mapping[str, Sequence[str]] | None = None,
     missing: str = "keep",
     missing_values: Sequence[str] = (),
+    identifiers: str = "keep",
     header: bool | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    skip: int = 0,
+    sheet: str | int | None = None,
 ) -> Table:
-    """Read a table from a CSV, Parquet or LIBSVM file, plain or compressed with gzip.
+    """Read a table from a CSV, Excel (.xlsx), Parquet or LIBSVM file, plain or compressed with gzip.
 
     Columns hold numbers, dates (as 2024-05-31) or words. Missing values are an empty cell, NA, NaN, ?, null; among
-    numbers also n/a, -, none and the like; in the target they are an error. Limits among numbers, as <0.1, are taken as
-    the limit, and percent signs are left out; the remarks of the schema say so. A LIBSVM file is known by its suffix
+    numbers also n/a, -, none and the like; rows without a label are left out. Limits among numbers, as <0.1, are taken
+    as the limit, and percent signs are left out; the remarks of the schema say so. A LIBSVM file is known by its suffix
     (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the start of each line.
 
     Parameters
@@ -155,11 +169,15 @@ def load_table(
         The categories of some columns, for example those of the table a model was trained on, or to have a
         column of codes read as categories. A value that is not among them is an error.
     missing : {"keep", "refuse"}
-        Whether missing values of the inputs are kept, or are an error that says where they are.
+        Whether missing values of the inputs are kept, and rows without a label left out, or both are an error that says
+        where they are.
     missing_values : sequence of str, optional
         Further words, or numbers such as -999, that mean a missing value in any column.
+    identifiers : {"keep", "set aside"}
+        What becomes of columns that name the rows, with words that hardly any two rows share: they are inputs like any
+        other, or the first of them becomes ``row_names`` and none is an input.
     header : bool, optional
-        Whether the first row of a CSV file holds the names; by default it does if it has the target's name, a
+        Whether the first row of a CSV or Excel file holds the names; by default it does if it has the target's name, a
         word above numbers, or words only, or if its numbers are of another kind than those below. Where it may as
         well hold data, this must be said. Without a header the columns are x1, x2, ….
     delimiter : str, optional
@@ -169,6 +187,10 @@ def load_table(
     decimal : {".", ","}, optional
         The decimal sign of a CSV file; by default a comma if some numbers have it, none has a point, and it cannot
         part thousands in all of them.
+    skip : int, default=0
+        Lines above the table, such as a title, in a CSV or Excel file.
+    sheet : str or int, optional
+        Name of the sheet of an Excel file, or its number from 1; by default the first.
 
     Raises
     ------
@@ -189,7 +211,8 @@ def load_table(
     choose("missing", missing, ("keep", "refuse"))
     if isinstance(missing_values, str) or not all(isinstance(word, str) for word in missing_values):
         raise InvalidInputError("missing_values", missing_values, "a list of words, such as ['unknown', '-999']")
-    said = Dialect(encoding, delimiter, decimal, header)
+    choose("identifiers", identifiers, ("keep", SET_ASIDE))
+    said = Dialect(encoding, delimiter, decimal, header, skip, sheet)
     file = Path(path).expanduser()
     content = read_bytes(file)
     if is_libsvm(file, content):
@@ -197,7 +220,8 @@ def load_table(
             if value not in (None, (), [], {}):
                 raise _nameless(argument, value, file)
         X, y, names = read_libsvm(file, content)
-        return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL))
+        numbers = np.arange(1, len(y) + 1)
+        return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
     grid = _grid(file, content, said, _names([target, *drop, *(categories or ())]))
     goal = grid.index("target", -1 if target is None else target)
     left_out = {goal, *(grid.index("drop", column) for column in drop)}
@@ -209,14 +233,45 @@ def load_table(
         )
     known = {grid.index("categories", name): values for name, values in (categories or {}).items()}
     grid = grid.with_missing([*columns, goal], missing_values)
-    without_label = [(i, goal) for i in grid.missing(goal)]
+    without = [(i, goal) for i in grid.missing(goal)]
+    if len(without) == len(grid.lines):
+        require_no_missing(grid, without)
+    kept = list(range(len(grid.lines)))
     if missing == "keep":
-        require_no_missing(grid, without_label)
+        gone = {i for i, _ in without}
+        kept = [i for i in kept if i not in gone]
+        grid = grid.only(kept)
+    naming = [j for j in columns if identifiers == SET_ASIDE and j not in known and names_rows(grid, j)]
+    columns = [j for j in columns if j not in naming]
+    if not columns:
+        raise wrong_file(grid.path, f"a column to learn from, but {_quoted(grid, naming)} only names the rows")
     X, schema = learn_columns(grid, columns, known)
     if missing == "refuse":
-        require_no_missing(grid, [*missing_cells(columns, X), *without_label])
-    schema = replace(schema, target=grid.names[goal], missing_values=tuple(missing_values))
-    return Table(X, as_labels(grid.labels(goal)), schema)
+        require_no_missing(grid, [*missing_cells(columns, X), *without])
+    remarks = (*_unlabelled(grid.names[goal], without), *_set_aside(grid, naming), *schema.remarks)
+    schema = replace(schema, target=grid.names[goal], missing_values=tuple(missing_values), remarks=remarks)
+    row_names = grid.words(naming[0]) if naming else ()
+    return Table(X, as_labels(grid.labels(goal)), schema, np.array(kept) + 1, row_names)
+
+
+def _unlabelled(target: str, without: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """Return a remark on rows that were left out because they have no label."""
+    if not without:
+        return ()
+    which = f"{'row' if len(without) == 1 else 'rows'} {some(str(i + 1) for i, _ in without)}"
+    return (f"{numbered(len(without), 'row')} without {target!r} left out: {which}",)
+
+
+def _quoted(grid: Grid, columns: Sequence[int]) -> str:
+    return some(repr(grid.names[j]) for j in columns)
+
+
+def _set_aside(grid: Grid, columns: Sequence[int]) -> tuple[str, ...]:
+    """Return a remark on columns that only name the rows."""
+    if not columns:
+        return ()
+    words = "names the rows and is" if len(columns) == 1 else "name the rows and are"
+    return (f"{_quoted(grid, columns)} only {words} not learnt from: hardly any two rows share a word",)
 
 
 def load_inputs(
@@ -229,6 +284,8 @@ def load_inputs(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    skip: int = 0,
+    sheet: str | int | None = None,
 ) -> Inputs:
     """Read the inputs of a second table, to predict from, as :func:`load_table` read those of the first.
 
@@ -243,7 +300,7 @@ def load_inputs(
     keep : sequence of str or int, optional
         Columns to carry through, by name or position; by default those that are neither inputs nor the target and
         name the rows: words or whole numbers, all there and no two the same.
-    missing, header, delimiter, encoding, decimal
+    missing, header, delimiter, encoding, decimal, skip, sheet
         As in :func:`load_table`.
 
     Raises
@@ -262,7 +319,7 @@ def load_inputs(
     ([[18.0, 'blue']], {'id': ('k7',)})
     """
     choose("missing", missing, ("keep", "refuse"))
-    said = Dialect(encoding, delimiter, decimal, header)
+    said = Dialect(encoding, delimiter, decimal, header, skip, sheet)
     file = Path(path).expanduser()
     content = read_bytes(file)
     if is_libsvm(file, content):
@@ -313,7 +370,15 @@ def _unseen(X: npt.NDArray[Any], schema: Schema) -> dict[str, tuple[str, ...]]:
 
 
 def _grid(file: Path, content: bytes, said: Dialect, names: Sequence[str]) -> Grid:
-    return read_parquet(file, content) if is_parquet(content) else read_text(file, content, said, names)
+    if is_excel(content):
+        return read_sheet(file, content, said, names)
+    if said.sheet is not None:
+        raise InvalidInputError("sheet", said.sheet, f"nothing, because {file} is no Excel file")
+    if is_parquet(content):
+        if said.skip:
+            raise InvalidInputError("skip", said.skip, f"0, because {file} is in Parquet format")
+        return read_parquet(file, content)
+    return read_text(file, content, said, names)
 
 
 def _names(columns: Iterable[str | int | None]) -> list[str]:

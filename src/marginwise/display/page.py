@@ -74,6 +74,7 @@ class Page:
         self._sections: list[tuple[str, str]] = []  # (anchor, text)
         self._anchors: set[str] = set()
         self._n_figures = 0
+        self._pictures: list[tuple[str, Figure]] = []  # (stem of a file, figure)
 
     def heading(self, text: str, level: int = 2) -> None:
         """Begin a section; with level 3, a part of one."""
@@ -131,7 +132,11 @@ class Page:
             raise InvalidInputError("alt", alt, "a sentence that says what the figure shows")
         self._n_figures += 1
         name = f"figure-{self._n_figures}"
-        narrow = None if isinstance(figure, str) else narrowed(figure)
+        narrow = None
+        if not isinstance(figure, str):
+            section = self._sections[-1][0].removeprefix("section-") if self._sections else "figure"
+            self._pictures.append((f"{self._n_figures:02}-{section}", figure))
+            narrow = narrowed(figure)
         shown = inline_svg(figure if isinstance(figure, str) else as_svg(figure), alt, name)
         if narrow is not None:  # a style sheet shows one of the two
             small = inline_svg(as_svg(narrow), alt, f"{name}-narrow")
@@ -167,6 +172,14 @@ class Page:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.html(), encoding="utf-8")
         return path
+
+    def write_pictures(self, folder: Path, suffix: str) -> list[Path]:
+        """Write the figures into a folder in a format of matplotlib, and return the files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = [folder / f"{stem}.{suffix}" for stem, _ in self._pictures]
+        for file, (_, figure) in zip(files, self._pictures, strict=True):
+            figure.savefig(file, dpi=200, facecolor="white", bbox_inches="tight")
+        return files
 
     def _add(self, *parts: str) -> None:
         self._parts.extend(parts)

@@ -124,12 +124,32 @@ class Encoding:
         blocks = [self._block(j, cells[:, j], scaled[:, j], missing[:, j]) for j in range(len(self.shares))]
         return np.hstack(blocks)
 
+    def cells(self, inputs: Array) -> Array:
+        """Return the cells that these inputs are made of, but for rounding: what :meth:`__call__` undoes."""
+        columns = np.arange(len(self.shares)) if self.columns is None else np.array(self.columns)
+        return np.column_stack([self._cells(j, inputs[:, columns == j]) for j in range(len(self.shares))])
+
+    def _cells(self, j: int, block: Array) -> Array:
+        """Return the cells of a column."""
+        if self.n_values[j] == 0:
+            unit, centre, spread = (part[j] for part in (self.scaling.unit, self.scaling.centre, self.scaling.spread))
+            if not np.isfinite(spread):  # training never saw any
+                return np.full(len(block), np.nan)
+            numbers = unit * (centre + spread * block[:, 0])
+            return np.where(block[:, 1] > 0.5 * self.gap[j], np.nan, numbers) if self.gap[j] > 0.0 else numbers
+        places = block.argmax(axis=1).astype(float)
+        return np.where(places == self.n_values[j], np.nan, places) if self._had_gaps(j) else places
+
+    def _had_gaps(self, j: int) -> bool:
+        """Say whether cells of a category were missing in training."""
+        return len(self.shares[j]) > self.n_values[j]
+
     def _block(self, j: int, cells: Array, scaled: Array, missing: Mask) -> Array:
         """Return the inputs of a column."""
         if self.n_values[j] == 0:
             return np.column_stack([scaled, self.gap[j] * missing] if self.gap[j] > 0.0 else [scaled])
         n, p = self.n_values[j], self.shares[j]
-        had_gaps = len(p) > n
+        had_gaps = self._had_gaps(j)
         place = np.where(missing, n if had_gaps else -1.0, np.where(cells >= n, len(p), cells))
         inputs = _height(p) * ((place[:, None] == np.arange(len(p) + 1)) - np.append(p, 0.0))
         if not had_gaps:

@@ -13,6 +13,7 @@ from marginwise.errors import InvalidInputError, choose
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel, Precomputed
+from marginwise.kernels.borrowed import as_kernel
 from marginwise.likelihoods import Slack, as_slack
 from marginwise.model import Model
 from marginwise.priors import DEVIATION, Prior, is_deviation
@@ -107,11 +108,12 @@ def as_template(kernel: Any, *, many: bool = False) -> Model:
         template = _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
         if many and kernel == AUTO:
             template = _MANY_ROWS
-    elif not isinstance(kernel, Kernel):
-        raise InvalidInputError("kernel", kernel, '"auto", "rbf" or a kernel of marginwise.kernels')
-    else:
-        template = Model(1.0, _isotropic(kernel))
-    return template
+        return template
+    own = as_kernel(kernel)
+    if not isinstance(own, Kernel):
+        wanted = '"auto", "rbf", a kernel of marginwise.kernels or sklearn.gaussian_process, or a function K(A, B)'
+        raise InvalidInputError("kernel", kernel, wanted)
+    return Model(1.0, _isotropic(own))
 
 
 def require_no_name_of_a_matrix(kernel: Any, estimator: str) -> None:

@@ -19,6 +19,7 @@ from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin, warn_of_table
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Kernel
+from marginwise.kernels.borrowed import as_kernel
 from marginwise.likelihoods import as_slack
 from marginwise.model import Model
 from marginwise.problem import FAR, require_near
@@ -50,7 +51,8 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into the sample weights.
     kernel : Kernel or None, default=None
-        Another kernel with its hyperparameters, in the place of k0, koff and length_scales.
+        Another kernel with its hyperparameters, instead of k0, koff and length_scales; also one of scikit-learn's
+        Gaussian processes, or a function K(A, B), to which a constant is added for the bias.
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
         Columns that are categories, as in TunedSVC. Each has one length scale.
 
@@ -134,7 +136,7 @@ class MarginSVC(TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[m
         if self.kernel is None:
             model: Model = Hyperparameters(self.C, self.k0, self.koff, self.length_scales)
         else:
-            model = Model(self.C, self.kernel)
+            model = Model(self.C, as_kernel(self.kernel))
         return model if columns is None else Model(model.C, model.kernel.tied(columns))
 
     def decision_function(self, X: Any) -> Array:

@@ -24,6 +24,7 @@ from marginwise.errors import ConvergenceWarning, InvalidInputError, NothingLear
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
+from marginwise.estimators._describing import DescribingMixin
 from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged_log_proba, averaged_moments
 from marginwise.estimators._explaining import explanation
 from marginwise.estimators._explanation import Explanation
@@ -60,7 +61,7 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
@@ -75,11 +76,13 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         relevance determination). "auto" tries 0 (one length scale for all inputs), 0.3 and 1 while the rows left out
         gain by it, and averages; with more inputs than half the rows it also tries models of a few screened columns. A
         number is taken as given.
-    kernel : "auto", "rbf" or Kernel, default="auto"
+    kernel : "auto", "rbf", Kernel or callable, default="auto"
         The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term:
         straight lines, smooth curves and steps along the axes are all within reach; terms that carry nothing are
         dropped. "rbf" is the paper's, a Gaussian bell and a constant. A kernel of ``marginwise.kernels``, or a sum of
-        them, says what form to tune; its own values don't matter.
+        them, says what form to tune; its own values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is
+        tuned around its own values and within its bounds, and of a function K(A, B) the amplitude is; a constant is
+        added to both.
     criterion : str or Criterion, default="auto"
         What is optimised; see ``marginwise.criterion_names()``. "auto" is "ls-loo", or "ep-loo" for two classes with
         ``predictor="svm"``. Other criteria are summed over the pairs of more than two classes. Change it to compare
@@ -118,7 +121,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         blocks would not fit into memory. A number is that of the inducing inputs of a low-rank matrix, at a cost of
         O(n rank²) time and O(n rank) memory.
     subset : "auto", int or None, default="auto"
-        Random rows to tune on; the model is trained on all rows. "auto" is 1500, or 5000 where ``rank`` is given; None
+        Random rows to tune on; the model is trained on all rows. "auto" is 6000, or 5000 where ``rank`` is given; None
         is all.
     validation_fraction : float or None, default=None
         Part of the rows on which the error is watched to stop searches early, but for the short ones on folds; the
@@ -238,15 +241,25 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         """Warn of what a user should know of the table: how it was taken, and whether anything was learnt from it."""
         for message in self._schema.remarks:
             warnings.warn(message, TableWarning, stacklevel=3)
+        if self._learnt_nothing_message:
+            warnings.warn(self._learnt_nothing_message, NothingLearntWarning, stacklevel=3)
+
+    @property
+    def _learnt_nothing_message(self) -> str:
+        """What to say if nothing was learnt from the table, otherwise nothing."""
         # Where classes were given weights, their shares are no measure; and shares of votes are not probabilities.
-        if self.class_weight is None and self.ensemble_.vote is None and self._learnt_nothing:
-            warnings.warn(
-                "the columns as they are do not help to tell the classes apart: on rows that were left out the "
-                f"log-loss, {self.expected_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} "
-                "of always predicting the shares of the classes",
-                NothingLearntWarning,
-                stacklevel=3,
-            )
+        if self.class_weight is not None or self.ensemble_.vote is not None or not self._learnt_nothing:
+            return ""
+        return (
+            "the columns as they are do not help to tell the classes apart: on rows that were left out the "
+            f"log-loss, {self.expected_log_loss_:.3f}, is not clearly below the {self._base_log_loss:.3f} "
+            "of always predicting the shares of the classes"
+        )
+
+    @property
+    def _remarks(self) -> list[str]:
+        """All that a fit warns of."""
+        return [*sorted(self.ensemble_.warnings), *self._schema.remarks, *filter(None, [self._learnt_nothing_message])]
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -257,6 +270,7 @@ class TunedSVC(CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimato
         table, self._encoding, inputs = self._read(X, y, sample_weight)
         self.classes_ = table.classes
         self._importance, self._places = table.importance, table.places
+        self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
         data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, self.rank, len(table.codes))

@@ -23,8 +23,8 @@ _NUMBERS = 2**20
 def permutation_effects(model: Any, X: Any, random_state: Any = 0) -> Array:
     """Return for each column the mean change of the probabilities when its cells are those of other rows.
 
-    The change is ½ Σ_k |Δp_k|, for two classes that of either. Unlike relevances this is in terms of the prediction:
-    0.2 is twenty percentage points; unlike scikit-learn's ``permutation_importance`` it asks no labels.
+    The change is ``½ Σ_k |Δp_k|``, for two classes that of either. Unlike relevances this is in terms of the
+    prediction: 0.2 is twenty percentage points; unlike scikit-learn's ``permutation_importance`` it asks no labels.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_curve
 from marginwise._arrays import Array, Mask
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection.held_out import HeldOutReport, report_with_warning
+from marginwise.inspection.positive import positive_place
 
 #: Standard deviations of a 95 % interval.
 _Z = 1.959964
@@ -58,16 +59,16 @@ class Proportion(NamedTuple):
 
 
 class OperatingPoint(NamedTuple):
-    """What happens if the second of two classes is predicted from a threshold of its probability on.
+    """What happens if a class is predicted from a threshold of its probability on.
 
     Attributes
     ----------
     threshold : float
     sensitivity, specificity : Proportion or None
-        The share of the second class that is predicted as such, and of the first.
+        The share of the class that is predicted as such, and the share of the others that is not.
     positive_predictive_value, negative_predictive_value : Proportion or None
-        The share of those predicted as the second class that belong to it, and the same of the first, at the
-        frequencies of this table; None if there are none.
+        The share of those predicted as the class that belong to it, and the same of the others, at the frequencies of
+        this table; None if there are none.
 
     Examples
     --------
@@ -84,19 +85,22 @@ class OperatingPoint(NamedTuple):
     negative_predictive_value: Proportion | None
 
 
-def operating_points(model: Any, y: Any, target: float = 0.95) -> list[OperatingPoint]:
-    """Return three thresholds for two classes: as predicted, for a given sensitivity, and for a given specificity.
+def operating_points(model: Any, y: Any, target: float = 0.95, *, positive_class: Any = None) -> list[OperatingPoint]:
+    """Return three thresholds for a class: as predicted, for a given sensitivity, and for a given specificity.
 
     The last two are chosen on the rows that they are judged by: on new ones expect a little less.
 
     Parameters
     ----------
     model : TunedSVC
-        Fitted, to two classes.
+        Fitted.
     y : array of shape (n,)
         The labels that it was fitted to, in the same order.
     target : float, default=0.95
         The sensitivity that the second point has at least, and the specificity that the third has.
+
+    positive_class : object, optional
+        The class that is to be found; by default the second of two. With more it must be given.
 
     Returns
     -------
@@ -116,20 +120,22 @@ def operating_points(model: Any, y: Any, target: float = 0.95) -> list[Operating
     if not 0.0 < target <= 1.0:
         raise InvalidInputError("target", target, "a share above 0, at most 1")
     report = report_with_warning(model, y)
-    if len(report.classes) != 2:
-        raise InvalidInputError("model", Finding(f"has {len(report.classes)} classes"), "two; see held_out_report")
-    p = report.probability[:, 1]
-    others, own, thresholds = roc_curve(report.codes == 1, p, sample_weight=report.copies, drop_intermediate=False)
+    k = positive_place(report.classes.tolist(), positive_class)
+    if k is None:
+        found = Finding(f"is not given, and there are {len(report.classes)} classes")
+        raise InvalidInputError("positive_class", found, "the one to be found; held_out_report has all")
+    p = report.probability[:, k]
+    others, own, thresholds = roc_curve(report.codes == k, p, sample_weight=report.copies, drop_intermediate=False)
     chosen = [thresholds[np.argmax(own >= target)], thresholds[np.flatnonzero(1 - others >= target)[-1]]]
     return [
-        _point(report, 0.5, report.predicted == 1),
-        *(_point(report, float(min(t, 1.0)), p >= t) for t in chosen),
+        _point(report, k, 0.5, report.predicted == k),
+        *(_point(report, k, float(min(t, 1.0)), p >= t) for t in chosen),
     ]
 
 
-def _point(report: HeldOutReport, threshold: float, taken: Mask) -> OperatingPoint:
-    """Return that of the examples that are taken for the second class."""
-    ill, w = report.codes == 1, report.copies
+def _point(report: HeldOutReport, k: int, threshold: float, taken: Mask) -> OperatingPoint:
+    """Return that of the examples that are taken for class k."""
+    ill, w = report.codes == k, report.copies
     right_yes, right_no = w[ill & taken].sum(), w[~ill & ~taken].sum()
     return OperatingPoint(
         threshold,

@@ -3,6 +3,7 @@
 from marginwise.kernels.additive import AdditiveLaplacian
 from marginwise.kernels.base import Hyperparameter, Kernel, Normal
 from marginwise.kernels.blend import Blend
+from marginwise.kernels.borrowed import FunctionKernel, GPKernel
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.laplacian import Laplacian
 from marginwise.kernels.linear import Linear
@@ -15,6 +16,8 @@ __all__ = [
     "AdditiveLaplacian",
     "Blend",
     "Constant",
+    "FunctionKernel",
+    "GPKernel",
     "Hyperparameter",
     "Kernel",
     "Laplacian",

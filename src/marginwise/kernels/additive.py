@@ -26,7 +26,7 @@ K2_BOUNDS = (1e-3, 1e5)
 SCALE_BOUNDS = (1e-2, 1e3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AdditiveLaplacian(ColumnSum):
     """The kernel ``(k2/D) Σ_c r_c exp[-Σ_{a∈c} |x_a - x'_a|/λ2]``: k2 on average on the diagonal.
 
@@ -92,7 +92,7 @@ class AdditiveLaplacian(ColumnSum):
 
     def contract(self, G: Array, K: Array, A: Array, B: Array) -> Array:
         """With e_c the exponential of column c, w_c = (k2/D) r_c and q_c = w_c Σ_ij G_ij e_c the derivative is Σq for
-        log k2, Σ_c w_c Σ_ij G_ij e_c Σ_{a∈c} |a_ia - b_ja|/λ2 for log λ2 and 2(mean q - q_c) for log m_c.
+        log k2, Σ_c w_c Σ_ij G_ij e_c Σ_{a∈c} ``|a_ia - b_ja|``/λ2 for log λ2 and 2(mean q - q_c) for log m_c.
         """
         w = self.column_weights(A.shape[1])
         S, T = self._distances(A, B).contracted(G)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
 from marginwise._arrays import Array, Indices
+from marginwise._summary import summary
 from marginwise.errors import Finding, InvalidInputError
 
 if TYPE_CHECKING:
@@ -90,9 +91,6 @@ class Kernel(ABC):
     (array([[2.5]]), [1.0, 0.1, 3.0])
     """
 
-    #: What summaries show.
-    _shown_by: ClassVar[tuple[str, ...]] = ("names", "values")
-
     #: What functions drawn from it look like, in a word that users see.
     shape: ClassVar[str] = "other"
 
@@ -102,6 +100,15 @@ class Kernel(ABC):
     #: How :meth:`of_column` makes up the kernel: "product" or "sum" over columns, None if nothing is known of it.
     composition: ClassVar[Literal["product", "sum"] | None] = None
 
+    def __repr__(self) -> str:
+        """Return what it is made with, numbers with four digits; parts that are left out are not shown."""
+        names = (field.name for field in fields(self)) if is_dataclass(self) else ()
+        return summary(self, *filter(self._is_part, names))
+
+    def _is_part(self, name: str) -> bool:
+        """Say whether a field belongs to what the kernel is, and not to the table that it is for."""
+        return name != "columns" and getattr(self, name) is not None
+
     @property
     @abstractmethod
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
@@ -109,7 +116,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def with_values(self, values: Array) -> Self:
-        """Return the kernel with these values, in the order of :attr:`hyperparameters`.
+        """Return the kernel with these values, in the order of ``hyperparameters``.
 
         There may be one for each input where there was one for all, and the other way round.
         """

@@ -49,7 +49,7 @@ _OWN = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Blend(SumOfTerms, OfColumns):
     """The sum of kernels that share their relative length scales: constant, linear, RBF, Laplacian, additive Laplacian.
 
@@ -98,6 +98,11 @@ class Blend(SumOfTerms, OfColumns):
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, without the terms that were made from them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _is_part(self, name: str) -> bool:
+        """Leave out terms that are not there, and their length scales."""
+        of_term = {overall: amplitude for amplitude, overall in _OVERALL.items()}.get(name, name)
+        return super()._is_part(name) and (of_term not in TERMS or of_term in self.present)
 
     @cached_property
     def present(self) -> tuple[str, ...]:

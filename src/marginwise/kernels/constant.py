@@ -19,7 +19,7 @@ KOFF_BOUNDS = (1e-4, 1e3)
 KOFF_LAW: Normal = (math.log(0.3), 2.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Constant(Kernel):
     """K(x, x') = koff.
 

@@ -22,7 +22,7 @@ K1_BOUNDS = (1e-3, 1e5)
 SCALE_BOUNDS = (1e-2, 1e5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplacian(Stationary):
     """The kernel ``k1 exp[-Σ_a |x_a - x'_a|/λ_a]``.
 

@@ -20,7 +20,7 @@ KLIN_BOUNDS = (1e-4, 1e6)
 SCALE_BOUNDS = (1e-2, 1e3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Linear(ColumnSum):
     """K(x, x') = (klin/d) Σ_a r_a x_a x'_a: for standardised inputs klin on average on the diagonal.
 

@@ -12,7 +12,7 @@ from marginwise.errors import Finding, InvalidInputError
 from marginwise.kernels.base import Hyperparameter, Kernel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Precomputed(Kernel):
     """K(i, j) = matrix[i, j], for inputs of one column that hold row numbers. It has no hyperparameters.
 

@@ -25,7 +25,7 @@ LENGTH_SCALE_BOUNDS = (1e-2, 1e3)
 K0_LAW: Normal = (math.log(3.0), 1.5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RBF(Stationary):
     """K(x, x') = k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²].
 

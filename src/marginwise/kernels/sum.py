@@ -26,7 +26,7 @@ class SumOfTerms(Kernel):
 
     @abstractmethod
     def _joined(self, parts: list[Array]) -> Array:
-        """Return the derivatives in the order of :attr:`hyperparameters` from those of each term in its own."""
+        """Return the derivatives in the order of ``hyperparameters`` from those of each term in its own."""
 
     @property
     def offset(self) -> float:
@@ -71,7 +71,7 @@ class SumOfTerms(Kernel):
         return reduce(np.add, (term.slopes(X, points, coefficients) for term in self.terms))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Sum(SumOfTerms):
     """K = Σ_t K_t. Made with ``+``.
 
@@ -99,6 +99,9 @@ class Sum(SumOfTerms):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(*state["_terms"])  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.terms))
 
     @property
     def terms(self) -> tuple[Kernel, ...]:
@@ -158,7 +161,7 @@ class Sum(SumOfTerms):
         return next((term for term in self.terms if term.groups), self.terms[0]).lengths(n_inputs)
 
     def _joined(self, parts: list[Array]) -> Array:
-        """Return the entries that belong to the terms in the order of :attr:`hyperparameters`."""
+        """Return the entries that belong to the terms in the order of ``hyperparameters``."""
         alone = [part[: len(part) - term.n_shared] for term, part in zip(self.terms, parts, strict=True)]
         shared = [part[len(part) - term.n_shared :] for term, part in zip(self.terms, parts, strict=True)]
         return np.concatenate([*alone, *shared])

@@ -113,6 +113,18 @@ class Column:
             raise self._changed("holds words" if cells.kind == CATEGORY else f"holds {IN_WORDS[cells.kind]}")
         return self._finite(cells.values), nothing
 
+    def values(self, numbers: Array) -> npt.NDArray[Any]:
+        """Return what was written where :meth:`numbers` found these, None where a cell is missing."""
+        if self.kind == DATE:
+            whole = (86400 * np.nan_to_num(numbers)).round().astype("datetime64[s]").tolist()
+            return as_objects([None if day != day else moment for day, moment in zip(numbers, whole, strict=True)])
+        if not self.categories:
+            return as_objects([None if number != number else number for number in numbers.tolist()])
+        return as_objects([None if place != place else self._category(int(place)) for place in numbers.tolist()])
+
+    def _category(self, place: int) -> Any:
+        return self.categories[place] if place < len(self.categories) else None
+
     def _from_text(self, cells: Cells) -> tuple[Array, Note]:
         numbers = text_numbers(cells.values, cells.decimal)
         if numbers is None:

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from marginwise._arrays import Array, Mask
 from marginwise._summary import summary
@@ -82,6 +83,12 @@ class Schema:
     def _matrix(self, table: Iterable[Cells]) -> tuple[Array, list[Note]]:
         read = [column.numbers(cells) for column, cells in zip(self.columns, table, strict=True)]
         return canonical(np.column_stack([numbers for numbers, _ in read])), [note for _, note in read]
+
+    def table(self, cells: Array) -> npt.NDArray[Any]:
+        """Return the table that has these cells: numbers, or objects where there are categories or dates."""
+        if self.is_numeric:
+            return cells
+        return np.column_stack([column.values(cells[:, j]) for j, column in enumerate(self.columns)])
 
     def named(self, names: Iterable[str]) -> Schema:
         """Return the same columns with other names."""

@@ -13,6 +13,7 @@ from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._effects import Effect
 from marginwise.inspection.effects import effect
+from marginwise.inspection.positive import positive_place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +49,7 @@ class EffectDisplay:
     figure_: Figure | SubFigure
 
     def __init__(self, effect: Effect, classes: Any) -> None:
-        self.effect, self.classes = effect, list(classes)
+        self.effect, self.classes = effect, classes.tolist() if hasattr(classes, "tolist") else list(classes)
 
     @classmethod
     def from_estimator(
@@ -57,29 +58,27 @@ class EffectDisplay:
         column: str | int,
         *,
         response: str = "latent",
-        label: Any = None,
+        positive_class: Any = None,
         grid: Any = None,
         background: Any = None,
         ax: Any = None,
     ) -> EffectDisplay:
-        """Draw the effect of a column in a fitted TunedSVC; of more than two classes, on ``label`` or on all."""
+        """Draw the effect of a column in a fitted TunedSVC, on ``positive_class`` or on all of more than two."""
         found = effect(estimator, column, grid=grid, background=background)
-        return cls(found, estimator.classes_).plot(ax, response=response, label=label)
+        return cls(found, estimator.classes_).plot(ax, response=response, positive_class=positive_class)
 
     def plot(
-        self, ax: Axes | None = None, *, response: str = "latent", label: Any = None, coverage: float = 0.95
+        self, ax: Axes | None = None, *, response: str = "latent", positive_class: Any = None, coverage: float = 0.95
     ) -> EffectDisplay:
         """Draw the change of the latent function (``response="latent"``) or the mean "probability"."""
         if response not in ("latent", "probability"):
             raise InvalidInputError("response", response, '"latent" or "probability"')
-        if label is not None and label not in self.classes:
-            raise InvalidInputError("label", label, f"one of the classes {self.classes}")
         ax = axes_for(ax)
         one = self.effect
         middle = one.latent if response == "latent" else one.probability
         low, high = one.band(coverage) if response == "latent" else one.probability_band(coverage)
         where, ticks = on_axis(one.grid)
-        for number, (k, name) in enumerate(self._shown(label)):
+        for number, (k, name) in enumerate(self._shown(positive_class)):
             curves = [part if part.ndim == 1 else part[:, k] for part in (middle, low, high)]
             if middle.ndim == 1 and k == 0:
                 curves = _of_first(curves, response)
@@ -97,11 +96,11 @@ class EffectDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _shown(self, label: Any) -> list[tuple[int, str]]:
+    def _shown(self, positive_class: Any) -> list[tuple[int, str]]:
         """Return the places and names of the classes to draw: the second of two unless one is asked for."""
-        two = len(self.classes) == 2
-        labels = [label] if label is not None else self.classes[1:] if two else self.classes
-        return [(self.classes.index(one), label_text(one)) for one in labels]
+        place = positive_place(self.classes, positive_class)
+        places = range(len(self.classes)) if place is None else [place]
+        return [(k, label_text(self.classes[k])) for k in places]
 
 
 def _of_first(curves: list[Array], response: str) -> list[Array]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from marginwise.display.plots._axes import column_of_axes, label_text
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.inspection.positive import positive_place
 from marginwise.inspection.thresholds import wilson_interval
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class ReliabilityDisplay:
         *,
         n_bins: int = 15,
         sample_weight: Any = None,
+        positive_class: Any = None,
         name: str | None = None,
         ax: Any = None,
     ) -> ReliabilityDisplay:
@@ -109,6 +111,7 @@ class ReliabilityDisplay:
             classes=estimator.classes_,
             n_bins=n_bins,
             sample_weight=sample_weight,
+            positive_class=positive_class,
             name=type(estimator).__name__ if name is None else name,
             ax=ax,
         )
@@ -122,13 +125,15 @@ class ReliabilityDisplay:
         classes: npt.ArrayLike | None = None,
         n_bins: int = 15,
         sample_weight: Any = None,
+        positive_class: Any = None,
         name: str | None = None,
         ax: Any = None,
     ) -> ReliabilityDisplay:
         """Draw the diagram of predicted probabilities, one column for each class.
 
-        With two classes it is that of the second one (``y_proba`` may be its column alone); with more, of the class
-        that was predicted. ``classes`` are those of the columns, by default the sorted labels.
+        It is that of ``positive_class``; by default of the second of two classes (``y_proba`` may be its column
+        alone), and with more of the class that was predicted. ``classes`` are those of the columns, by default the
+        sorted labels.
         """
         labels, table = np.asarray(y_true), np.asarray(y_proba, dtype=float)
         if table.ndim == 1:
@@ -140,8 +145,9 @@ class ReliabilityDisplay:
                 Finding(f"has shape {table.shape}"),
                 f"({len(labels)}, {len(known)}): a column for each class",
             )
-        if len(known) == 2:
-            probability, happened, event = table[:, 1], labels == known[1], f"class {label_text(known[1])}"
+        k = positive_place(known.tolist(), positive_class)
+        if k is not None:
+            probability, happened, event = table[:, k], labels == known[k], f"class {label_text(known[k])}"
         else:
             predicted = table.argmax(axis=1)
             probability, event = table.max(axis=1), "the predicted class"
@@ -149,10 +155,14 @@ class ReliabilityDisplay:
         display = cls(probability, happened, n_bins=n_bins, sample_weight=sample_weight, event=event, name=name)
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> ReliabilityDisplay:
-        """Draw it on new axes, in the place of one, or on two."""
+    def enough(self, fewest: float = 1.0) -> npt.NDArray[np.bool_]:
+        """Return which bins have at least so many examples."""
+        return np.asarray((self.counts > 0) & (self.counts >= fewest))
+
+    def plot(self, ax: Any = None, *, fewest: float = 1.0) -> ReliabilityDisplay:
+        """Draw it on new axes, in the place of one, or on two; dots only for bins of at least ``fewest`` examples."""
         above, below = self.axes_ = column_of_axes(ax, 2)
-        some = self.counts > 0
+        some = self.enough(fewest)
         label = f"{self.name + ', ' if self.name else ''}calibration error {self.calibration_error:.3f}"
         above.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", zorder=1)
         above.errorbar(

@@ -10,8 +10,9 @@ import numpy as np
 from cli_tables import write_csv
 from held_out_models import Predicted
 from known_flips import FLIPPED, flipped
-from marginwise.cli.label_issues import add_label_issues
 from marginwise.display import Page
+from marginwise.reporting.label_issues import add_label_issues
+from marginwise.reporting.training import TrainingTable
 from page_checks import CHROMIUM, beyond_the_edge, check_page, read
 
 
@@ -20,7 +21,7 @@ def test_the_page_has_both_lists_and_shows_names_as_text() -> None:
     probability = np.array([[0.95, 0.05], [0.02, 0.98], [0.5, 0.5], [0.6, 0.4]])
     rows = np.array([1, 0, 3, 1, 2])
     model = Predicted(np.array(["<b>no</b>", "yes"]), probability, np.array([1, 0, 0, 1]), rows)
-    add_label_issues(page, model, model.y)
+    add_label_issues(page, model, TrainingTable(np.empty((0, 0)), model.y, ()))
     html = page.html()
     check_page(html)
     assert "<b>" not in html
@@ -31,7 +32,7 @@ def test_the_page_has_both_lists_and_shows_names_as_text() -> None:
     assert "1, 4" in texts  # numbers of a row and its copy
     sure = Page("t")
     model = Predicted(np.array(["a", "b"]), np.array([[0.9, 0.1], [0.3, 0.7]]), np.arange(2), np.arange(2))
-    add_label_issues(sure, model, model.y)
+    add_label_issues(sure, model, TrainingTable(np.empty((0, 0)), model.y, ()))
     assert "No label is suspicious" in sure.html()
 
 

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.cli.figures import literal, page_figure
-from marginwise.cli.text import percent
-from marginwise.cli.two_classes import add_operating_points
+from marginwise._wording import percent
 from marginwise.display import MUTED, SERIES, Cell, Page
 from marginwise.inspection import HeldOutReport, held_out_report
+from marginwise.inspection.positive import positive_place
 from marginwise.plots import ReliabilityDisplay
+from marginwise.reporting.figures import literal, page_figure
+from marginwise.reporting.two_classes import add_operating_points
 
-#: Bins of the reliability diagram.
-_BINS = 10
+#: Bins of the reliability diagram, rows from which on one has a dot, and dots from which on it is drawn at all. With
+#: ten rows a frequency of one half has a standard error of 16 percent points; with fewer a dot says nothing.
+_BINS, _FEWEST_ROWS, _FEWEST_DOTS = 10, 10, 2
 
 #: Classes up to which the confusion is a table; beyond, it is a picture and a list of the commonest mistakes.
 _MOST_IN_TABLE = 12
@@ -31,41 +33,55 @@ _MOST_NAMED, _MOST_NUMBERED = 50, 30
 _MOST_COLOURED, _MOST_CURVES = 6, 100
 
 
-def add_predictions(page: Page, model: Any, y: Any) -> None:
+def add_predictions(page: Page, model: Any, y: Any, positive_class: Any = None) -> None:
     """Add the section to a page."""
     report = held_out_report(model, y)
     labels = [str(label) for label in report.classes.tolist()]
+    meant = positive_place(report.classes.tolist(), positive_class)
     page.heading("How far to trust it")
     page.text(
         "Each row of the table was predicted by models that had not seen it, as if it were new. What follows compares "
         "these predictions with the truth."
     )
-    display = reliability(report, f"class {literal(labels[1])}")
-    figure = page_figure(4.4)
-    display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)))
-    page.figure(
-        figure,
-        "Can the probabilities be taken at their word? Of the rows that were given a probability of, say, 70 %, "
-        "about 70 % should be so. Dots on the dashed line mean that they were; the bars show how far dots stray "
-        "by chance (two standard errors). Below: how many rows had such a probability.",
-        f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
-    )
+    _add_reliability(page, reliability(report, meant))
     if len(labels) <= _MOST_IN_TABLE:
         _add_confusion_table(page, report.confusion, labels)
     else:
         _add_confusion_picture(page, report.confusion, labels)
         _add_mistakes(page, report)
-    if len(labels) == 2:
-        add_operating_points(page, model, y, labels)
-    else:
+    if meant is not None:
+        add_operating_points(page, model, y, meant)
+    if len(labels) > 2:
         _add_scores(page, report, labels)
-    _add_curves(page, report, labels)
+    _add_curves(page, report, labels, meant)
 
 
-def reliability(report: HeldOutReport, event: str) -> ReliabilityDisplay:
-    """Return the reliability of the second of two classes (``event``), or of the predicted one of more."""
-    if len(report.classes) == 2:
-        p, happened = report.probability[:, 1], report.codes == 1
+def _add_reliability(page: Page, display: ReliabilityDisplay) -> None:
+    """Add the diagram, with dots where rows are enough, or say why there is none."""
+    if np.count_nonzero(display.enough(_FEWEST_ROWS)) < _FEWEST_DOTS:
+        page.text(
+            f"There is no reliability diagram: it needs {_FEWEST_ROWS} rows in each of {_FEWEST_DOTS} or more ranges "
+            f"of probability (of {_BINS}), and nearly all rows of this table are in one, or they are too few."
+        )
+        return
+    figure = page_figure(4.4)
+    display.plot(figure.subplots(2, 1, sharex=True, height_ratios=(3, 1)), fewest=_FEWEST_ROWS)
+    few = int(display.counts[~display.enough(_FEWEST_ROWS)].sum())
+    left = f" Ranges with fewer than {_FEWEST_ROWS} rows ({few} rows in all) have no dot." if few else ""
+    page.figure(
+        figure,
+        "Can the probabilities be taken at their word? Of the rows that were given a probability of, say, 70 %, "
+        "about 70 % should be so. Dots on the dashed line mean that they were; the bars show how far dots stray "
+        f"by chance (95 % intervals). Below: how many rows had such a probability.{left}",
+        f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
+    )
+
+
+def reliability(report: HeldOutReport, place: int | None) -> ReliabilityDisplay:
+    """Return the reliability of the class at this place, or of the predicted one."""
+    if place is not None:
+        p, happened = report.probability[:, place], report.codes == place
+        event = f"class {literal(str(report.classes.tolist()[place]))}"
     else:
         p, happened, event = report.probability.max(axis=1), report.codes == report.predicted, "the predicted class"
     return ReliabilityDisplay(p, happened, n_bins=_BINS, sample_weight=report.copies, event=event)
@@ -171,17 +187,19 @@ def _share(value: float | None) -> Cell | None:
     return None if value is None else Cell(percent(value), value)
 
 
-def _add_curves(page: Page, report: HeldOutReport, labels: list[str]) -> None:
+def _add_curves(page: Page, report: HeldOutReport, labels: list[str], meant: int | None) -> None:
     figure = page_figure(4.4)
-    draw_curves(figure.subplots(), report, labels)
+    draw_curves(figure.subplots(), report, labels, meant)
     areas = [scores.auc for scores in report.scores.values()]
     lowest = int(np.argmin(areas))
     if len(labels) == 2:
-        caption = f"ROC curve of {labels[1]}: how many of its rows are found, and how many others are taken for it, "
+        assert meant is not None
+        yes, no, area = labels[meant], labels[1 - meant], areas[meant]
+        caption = f"ROC curve of {yes}: how many of its rows are found, and how many others are taken for it, "
         caption += "as the threshold is lowered from 1 to 0. The dot is where predictions are made. The area under the "
-        caption += f"curve, {areas[1]:.3f}, is how often a row of {labels[1]} has a higher probability than one of "
-        caption += f"{labels[0]}: 1 is perfect, 0.5 (the dashed line) a coin."
-        alternative = f"ROC curve with area {areas[1]:.3f}."
+        caption += f"curve, {area:.3f}, is how often a row of {yes} has a higher probability than one of {no}: "
+        caption += "1 is perfect, 0.5 (the dashed line) a coin."
+        alternative = f"ROC curve with area {area:.3f}."
     else:
         caption = "ROC curves of each class against all others: how many of its rows are found, and how many others "
         caption += "are taken for it, as the threshold is lowered from 1 to 0."
@@ -189,10 +207,10 @@ def _add_curves(page: Page, report: HeldOutReport, labels: list[str]) -> None:
     page.figure(figure, caption, alternative)
 
 
-def draw_curves(axes: Any, report: HeldOutReport, labels: Sequence[str]) -> None:
-    """Draw the ROC curve of the second of two classes, or of each of more; of many, those of the lowest area."""
+def draw_curves(axes: Any, report: HeldOutReport, labels: Sequence[str], meant: int | None) -> None:
+    """Draw the ROC curve of the one of two classes that is meant, or of each of more; of many, the lowest areas."""
     classes, areas = list(report.scores), [scores.auc for scores in report.scores.values()]
-    order = [1] if len(labels) == 2 else sorted(range(len(labels)), key=lambda k: areas[k])
+    order = [meant] if len(labels) == 2 and meant is not None else sorted(range(len(labels)), key=lambda k: areas[k])
     coloured = len(order) if len(order) <= len(SERIES) else _MOST_COLOURED
     axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", zorder=1)
     for place, k in reversed(list(enumerate(order[:_MOST_CURVES]))):
@@ -201,8 +219,8 @@ def draw_curves(axes: Any, report: HeldOutReport, labels: Sequence[str]) -> None
             own = {"color": SERIES[place], "label": f"{literal(labels[k])}, {areas[k]:.3f}"}
         axes.plot(*report.roc(classes[k]), **own)
     if len(labels) == 2:
-        spared, found = (scores.recall for scores in report.scores.values())
-        axes.plot(1 - spared, found, "o", color=SERIES[0])
+        recall = [scores.recall for scores in report.scores.values()]
+        axes.plot(1 - recall[1 - order[0]], recall[order[0]], "o", color=SERIES[0])
     axes.set(xlabel="share of the others taken for it", ylabel="share of the class found", xlim=(-0.01, 1.01))
     axes.set(ylim=(-0.01, 1.02), aspect="equal")
     handles, names = axes.get_legend_handles_labels()

@@ -2,70 +2,75 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from marginwise.cli.class_report import add_predictions
-from marginwise.cli.effects import add_effects
-from marginwise.cli.figures import literal, page_figure
-from marginwise.cli.label_issues import add_label_issues
-from marginwise.cli.summary import FitSummary, ranked
-from marginwise.cli.text import percent
-from marginwise.datasets import Table
 from marginwise.display import Cell, Page, figure_style
+from marginwise.display.drawing import FORMATS
+from marginwise.display.style import require_matplotlib
+from marginwise.errors import choose
 from marginwise.estimators import TunedSVC
 from marginwise.plots import RelevanceDisplay, TermSharesDisplay, TraceDisplay
+from marginwise.reporting.class_report import add_predictions
+from marginwise.reporting.effects import add_effects
+from marginwise.reporting.figures import literal, page_figure
+from marginwise.reporting.label_issues import add_label_issues
+from marginwise.reporting.summary import FitSummary, ranked, summarise
+from marginwise.reporting.training import TrainingTable, no_feature_names
 
 #: Inputs in a figure, the largest first.
 _MOST_BARS = 20
 
 
-def fit_report(model: TunedSVC, table: Table, summary: FitSummary) -> Page:
+def write_report(
+    model: Any, path: Path, *, positive_class: Any = None, title: str = "", plots: str | None = None
+) -> Path:
+    """Write the report of a model from what it holds itself, and its pictures next to it if a format is given."""
+    require_matplotlib("matplotlib")
+    if plots is not None:
+        choose("plots", plots, FORMATS)
+    table = TrainingTable.of_model(model)
+    summary = summarise(model, table, warnings=model._remarks, positive_class=positive_class)
+    page = fit_report(model, table, summary, positive_class=positive_class, title=title)
+    if plots is not None:
+        page.write_pictures(pictures_folder(path), plots)
+    return page.write(path)
+
+
+def pictures_folder(report: Path) -> Path:
+    """Return the folder of a report's pictures."""
+    return report.with_name(f"{report.stem}-plots")
+
+
+def fit_report(
+    model: TunedSVC, table: TrainingTable, summary: FitSummary, *, positive_class: Any = None, title: str = ""
+) -> Page:
     """Return the page."""
-    page = Page(f"{summary.target} in {summary.table}", f"{summary.contents}.")
-    commonest = 1 - max(summary.classes.values()) / summary.rows
-    page.facts(
-        [
-            (percent(summary.expected_error), f"error expected on new data, ± {100 * summary.expected_error_se:.1f}"),
-            (percent(commonest), "error if the commonest class is always predicted"),
-            (
-                f"{summary.expected_log_loss:.3f}",
-                f"log-loss expected on new data ({_entropy(summary):.3f} without any input)",
-            ),
-            *_area(summary),
-        ]
-    )
+    named = f"{summary.target} in {summary.table}" if summary.table else f"{type(model).__name__}: {summary.target}"
+    page = Page(title or named, f"{summary.contents}.")
+    page.facts(summary.facts)
     page.notes(summary.warnings)
-    mpl: Any = import_module("matplotlib")
-    with mpl.rc_context(figure_style()), warnings.catch_warnings():
+    mpl = require_matplotlib("matplotlib")
+    with mpl.rc_context(figure_style()), warnings.catch_warnings(), no_feature_names():
         # The page's fonts have what matplotlib's own lack.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         _add_shape(page, model, summary)
         _add_inputs(page, model, summary)
-        add_effects(page, model, table.X, summary.influences)
-        add_predictions(page, model, table.y)
-        add_label_issues(page, model, table.y)
+        if model.predictor == "posterior":  # what a classical SVM does has no such parts
+            add_effects(page, model, table.X, summary.influences, positive_class)
+        if summary.is_judged:
+            add_predictions(page, model, table.y, positive_class)
+            add_label_issues(page, model, table)
         _add_search(page, model, summary)
+    took = "" if summary.seconds is None else f" in {summary.seconds:.1f} s"
+    seed = "" if summary.seed is None else f" and seed {summary.seed}"
     page.text(
-        f"Made in {summary.seconds:.1f} s by marginwise {version('marginwise')} with criterion "
-        f"{summary.criterion}, {summary.slack} slack and seed {summary.seed}."
+        f"Made{took} by marginwise {version('marginwise')} with criterion {summary.criterion}, {summary.slack} slack"
+        f"{seed}."
     )
     return page
-
-
-def _entropy(summary: FitSummary) -> float:
-    """Return the log-loss of the classes' shares."""
-    return -sum(n / summary.rows * math.log(n / summary.rows) for n in summary.classes.values())
-
-
-def _area(summary: FitSummary) -> list[tuple[str, str]]:
-    """Return the area under the ROC curve of two classes as a fact."""
-    if len(summary.classes) != 2:
-        return []
-    return [(f"{list(summary.by_class.values())[1]['auc']:.3f}", "area under the ROC curve (1 is perfect, 0.5 a coin)")]
 
 
 def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
@@ -130,7 +135,7 @@ def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.text(
         "For those who know support vector machines, or want to repeat the fit elsewhere. C, the amplitudes of "
         "the kernel's terms (k0 smooth, klin straight, k1 stepwise, koff constant) and the length scales optimise "
-        "the criterion under a prior, for standardised inputs. Freedom is the prior standard deviation of the "
+        "the criterion under a prior, for standardised inputs. The column ard is the prior standard deviation of the "
         "logarithms of the length scales, 0 for one that serves all inputs; the prediction is the average of the "
         "models with these weights."
     )

@@ -1,11 +1,10 @@
-"""The table of sensitivity and specificity of two classes."""
+"""The table of sensitivity and specificity of a class."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from marginwise.cli.text import percent
+from marginwise._wording import percent
 from marginwise.display import Cell, Page
 from marginwise.inspection import Proportion, operating_points
 
@@ -13,10 +12,13 @@ from marginwise.inspection import Proportion, operating_points
 _HIGH = 0.95
 
 
-def add_operating_points(page: Page, model: Any, y: Any, labels: Sequence[str]) -> None:
-    """Add a table of them."""
-    no, yes = labels
+def add_operating_points(page: Page, model: Any, y: Any, place: int) -> None:
+    """Add a table of them for the class at this place; of more than two the others are taken together."""
+    labels = model.classes_.tolist()
+    yes = str(labels[place])
+    no = str(labels[1 - place]) if len(labels) == 2 else f"not {yes}"
     names = ["as predicted", f"to find {100 * _HIGH:.0f} % of {yes}", f"to spare {100 * _HIGH:.0f} % of {no}"]
+    points = operating_points(model, y, _HIGH, positive_class=labels[place])
     page.table(
         ["threshold", f"probability of {yes}", "sensitivity", "specificity", f"right about {yes}", f"right about {no}"],
         [
@@ -25,7 +27,7 @@ def add_operating_points(page: Page, model: Any, y: Any, labels: Sequence[str]) 
                 Cell(f"{point.threshold:.2f}", point.threshold),
                 *map(_cell, point[1:]),
             ]
-            for name, point in zip(names, operating_points(model, y, _HIGH), strict=True)
+            for name, point in zip(names, points, strict=True)
         ],
         caption="Sensitivity and specificity",
         note=f"From the probability in the second column on, {yes} is predicted. Sensitivity: of the rows that are "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from marginwise._wording import numbered
-from marginwise.cli.text import percent
+from marginwise._wording import numbered, percent
 from marginwise.display import Cell, Page
 from marginwise.inspection import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
+from marginwise.reporting.training import TrainingTable
 
 #: A label is suspicious if models without its row gave it a probability below this.
 SUSPICIOUS = 0.1
@@ -20,8 +20,9 @@ MOST = 10
 _MOST_ROWS = 4
 
 
-def add_label_issues(page: Page, model: Any, y: Any) -> None:
-    """Add both lists to a page."""
+def add_label_issues(page: Page, model: Any, table: TrainingTable) -> None:
+    """Add both lists to a page; rows that have names are shown with them."""
+    y = table.y
     page.heading("Rows to look at again")
     page.text(
         "Each row was judged by models that had not seen it. Rows are numbered as in the table: the first one "
@@ -37,22 +38,26 @@ def add_label_issues(page: Page, model: Any, y: Any) -> None:
             "like this: check these rows first, and change a label only for a reason outside this table."
         )
         shown = suspicious[:MOST]
-        _add_table(page, shown, f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}")
+        caption = f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}"
+        _add_table(page, shown, caption, table)
     else:
         page.text(f"No label is suspicious: each was given a probability of at least {100 * SUSPICIOUS:.0f} %.")
-    _add_table(page, uncertain_rows(model, y, MOST), "Rows that could be either, the most uncertain first")
+    either = "Rows that could be either, the most uncertain first"
+    _add_table(page, uncertain_rows(model, y, MOST), either, table)
 
 
 def _part(shown: Sequence[DoubtfulRow], whole: Sequence[DoubtfulRow]) -> str:
     return f", {len(shown)} of {len(whole)}" if len(shown) < len(whole) else ""
 
 
-def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str) -> None:
+def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str, table: TrainingTable) -> None:
+    named = len(table.row_names) > 0
     page.table(
-        ["row", "its label", "probability", "or else"],
+        ["row", *(["name"] if named else []), "its label", "probability", "or else"],
         [
             [
-                Cell(_numbers(row.rows), row.rows[0] + 1),
+                Cell(_listed([str(table.number_of(place)) for place in row.rows]), table.number_of(row.rows[0])),
+                *([_listed([table.name_of(place) for place in row.rows])] if named else []),
                 str(row.label),
                 Cell(percent(row.probability), row.probability),
                 Cell(f"{row.other} ({percent(row.other_probability)})", row.other_probability),
@@ -63,7 +68,7 @@ def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str) -> None:
     )
 
 
-def _numbers(rows: Sequence[int]) -> str:
-    """Return row numbers, the first being 1, as a text; of many copies of a row, the first ones."""
+def _listed(rows: Sequence[str]) -> str:
+    """Return numbers or names of rows as a text; of many copies of a row, the first ones."""
     more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    return ", ".join(str(row + 1) for row in rows[:_MOST_ROWS]) + more
+    return ", ".join(rows[:_MOST_ROWS]) + more

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from held_out_models import some_classes
-from marginwise.cli.class_report import add_predictions, draw_confusion, draw_curves, reliability
-from marginwise.cli.figures import page_figure
-from marginwise.cli.summary import FitSummary
 from marginwise.display import Page, figure_style
 from marginwise.inspection import HeldOutReport, held_out_report
+from marginwise.reporting.class_report import add_predictions, draw_confusion, draw_curves, reliability
+from marginwise.reporting.figures import page_figure
+from marginwise.reporting.summary import FitSummary
 
 
 def made_up(n_classes: int, strength: float = 2.0) -> HeldOutReport:
@@ -23,7 +23,7 @@ def made_up(n_classes: int, strength: float = 2.0) -> HeldOutReport:
 def test_reliability_counts_the_rows_of_the_table(n_classes: int) -> None:
     report = made_up(n_classes)
     assert len(report.examples) > len(report.codes)  # several rows are repeated
-    display = reliability(report, "class 2")
+    display = reliability(report, 1 if n_classes == 2 else None)
     assert display.counts.sum() == pytest.approx(len(report.examples))
     happened = report.confusion[1].sum() if n_classes == 2 else np.trace(report.confusion)
     assert np.nansum(display.observed * display.counts) == pytest.approx(happened)
@@ -63,7 +63,7 @@ def test_curves_of_many_classes_name_the_lowest(n_classes: int, curves: int, nam
     rows = made_up(n_classes)
     with mpl.rc_context(figure_style()):
         axes = page_figure(4.0).subplots()
-        draw_curves(axes, rows, [f"kind {k}" for k in range(n_classes)])
+        draw_curves(axes, rows, [f"kind {k}" for k in range(n_classes)], 1 if n_classes == 2 else None)
     assert len(axes.lines) == 1 + curves + (n_classes == 2)  # and the diagonal; of two classes a dot
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     areas = [scores.auc for scores in rows.scores.values()]

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from marginwise.cli.figures import literal, page_figure
-from marginwise.cli.summary import ranked
 from marginwise.display import Page
 from marginwise.inspection import effect, explain
+from marginwise.inspection.positive import positive_place
 from marginwise.plots import BeeswarmDisplay, EffectDisplay
+from marginwise.reporting.figures import literal, page_figure
+from marginwise.reporting.summary import ranked
 
 #: Columns whose effects are drawn, and columns of the contributions.
 _EFFECTS, _COLUMNS = 4, 12
@@ -29,17 +30,22 @@ _LARGEST = 3e8
 _MOST_CLASSES = 5
 
 
-def add_effects(page: Page, model: Any, X: Any, influences: dict[str, float]) -> None:
+def add_effects(page: Page, model: Any, X: Any, influences: dict[str, float], positive_class: Any = None) -> None:
     """Add effects of the columns with the largest influence, and what cells contribute."""
     names = list(influences)
     page.heading("What columns do")
     if len(model.classes_) <= _MOST_CLASSES:
         most = _EFFECTS if len(X) <= _MANY else _EFFECTS // 2
-        _add_curves(page, model, X, names, [name for name, _ in ranked(influences)[:most]])
-    _add_contributions(page, model, X, names)
+        strongest = [name for name, _ in ranked(influences)[:most]]
+        _add_curves(page, model, X, names, strongest, positive_class)
+    kernels = [member.hyperparameters.kernel for member in model.ensemble_.members]
+    if all(term.composition is not None for kernel in kernels for term in kernel.terms):
+        _add_contributions(page, model, X, names, positive_class)
+    else:
+        page.text("What single cells contribute is not shown: it takes a kernel that is a sum or product over columns.")
 
 
-def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[str]) -> None:
+def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[str], positive_class: Any) -> None:
     rows = -(-len(shown) // 2)
     figure = page_figure(0.4 + 2.4 * rows)
     axes = np.ravel(figure.subplots(rows, 2 if len(shown) > 1 else 1))
@@ -47,7 +53,8 @@ def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[st
     for ax, name in zip(axes, shown, strict=False):
         found = effect(model, names.index(name), background=_some(X, _BACKGROUND))
         additive = found.additive
-        EffectDisplay(replace(found, name=literal(name)), model.classes_).plot(ax, response="probability")
+        display = EffectDisplay(replace(found, name=literal(name)), model.classes_)
+        display.plot(ax, response="probability", positive_class=positive_class)
         ax.set_ylabel("probability")
     for ax in axes[len(shown) :]:
         ax.set_visible(False)
@@ -60,13 +67,13 @@ def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[st
     )
 
 
-def _add_contributions(page: Page, model: Any, X: Any, names: list[str]) -> None:
+def _add_contributions(page: Page, model: Any, X: Any, names: list[str], positive_class: Any) -> None:
     cost = _BACKGROUND * model.ensemble_.n_points * len(names)
     size = int(np.clip(_LARGEST / cost, 10, _ROWS))
     some = _some(X, size)
     explanation = explain(model, some, _some(X, _BACKGROUND))
-    two = len(model.classes_) == 2
-    label = model.classes_[1] if two else model.classes_[np.bincount(model.ensemble_.codes).argmax()]
+    meant = positive_place(model.classes_.tolist(), positive_class)
+    label = model.classes_[np.bincount(model.ensemble_.codes).argmax() if meant is None else meant]
     explanation = replace(explanation.of_class(label), feature_names=[literal(name) for name in names])
     shown = min(_COLUMNS, len(names))
     figure = page_figure(1.2 + 0.42 * shown)

@@ -1,0 +1,364 @@
+"""What there is to say of a fitted model, once for the terminal, for JSON and for the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from marginwise._characters import visible
+from marginwise._wording import numbered, percent
+from marginwise.estimators import TunedSVC
+from marginwise.inspection import (
+    ClassScores,
+    DoubtfulRow,
+    held_out_report,
+    label_issues,
+    permutation_effects,
+    uncertain_rows,
+)
+from marginwise.inspection.positive import positive_place
+from marginwise.reporting.label_issues import MOST, SUSPICIOUS
+from marginwise.reporting.summary_html import summary_html
+from marginwise.reporting.text import aligned, bar
+from marginwise.reporting.training import TrainingTable, class_counts, no_feature_names
+
+#: Inputs, and classes, shown on a terminal; the report has all.
+_TOP = 10
+
+#: Classes up to which all are named in a sentence.
+_FEW_CLASSES = 12
+
+
+@dataclass(frozen=True)
+class Member:
+    """One tuned model of those that are averaged; ``separates`` says from what, where there are several classes."""
+
+    separates: str
+    weight: float
+    ard: float
+    hyperparameters: dict[str, float]
+    criterion_value: float | None
+    evaluations: int
+    status: str
+
+    @property
+    def alone(self) -> list[str]:
+        """The hyperparameters that are not one of many, such as l_1."""
+        return [name for name in self.hyperparameters if "_" not in name]
+
+    def shown(self, name: str) -> str:
+        """Return a hyperparameter as tables show it."""
+        return f"{self.hyperparameters[name]:.3g}" if name in self.hyperparameters else "–"
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """A fitted model and the table it is from, in numbers and words.
+
+    Attributes
+    ----------
+    table, target : str
+        The names of the table, if it has one, and of the column to predict.
+    rows, inputs : int
+        How many there are.
+    classes : dict
+        How many rows each class has.
+    criterion, slack : str
+        What was optimised.
+    seed : int or None
+        Of all that was drawn.
+    expected_error, expected_log_loss : float
+        On new data.
+    expected_error_se, expected_log_loss_se : float
+        Their standard errors.
+    term_shares : dict
+        How much of the latent function is straight, smooth and stepwise.
+    relevances, influences : dict
+        By column: the share of the latent function's mean squared slope, and by how much the probabilities change when
+        the column is shuffled.
+    by_class : dict
+        The ``ClassScores`` of each class; empty if the model has no held-out probabilities.
+    suspicious_labels, uncertain_rows : list of dict
+        Rows to look at again, the first being row 1.
+    members : list
+        The tuned models that are averaged.
+    warnings : list of str
+        What to beware of.
+    seconds : float or None
+        What the fit took, where that is known.
+    positive_class : str or None
+        The class whose rows are to be found, None where none is meant.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from marginwise import TunedSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> summary = TunedSVC(ard=0, random_state=0).fit(X, y).summary()
+    >>> summary.rows, summary.classes
+    (150, {'0': 50, '1': 50, '2': 50})
+    """
+
+    table: str
+    target: str
+    rows: int
+    inputs: int
+    classes: dict[str, int]
+    criterion: str
+    slack: str
+    seed: int | None
+    expected_error: float
+    expected_log_loss: float
+    expected_error_se: float
+    expected_log_loss_se: float
+    term_shares: dict[str, float]
+    relevances: dict[str, float]
+    influences: dict[str, float]
+    by_class: dict[str, dict[str, float | None]]
+    suspicious_labels: list[dict[str, Any]]
+    uncertain_rows: list[dict[str, Any]]
+    members: list[Member]
+    warnings: list[str]
+    seconds: float | None
+    positive_class: str | None = None
+
+    def __repr__(self) -> str:
+        remarks = "".join(f"note: {visible(' '.join(message.split()))}\n" for message in self.warnings)
+        return (self.to_text() + (f"\n{remarks}" if remarks else "")).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in terms of JSON."""
+        return asdict(self)
+
+    @property
+    def expected(self) -> str:
+        """What to expect on new data, in words."""
+        error = f"error {percent(self.expected_error)} (± {100 * self.expected_error_se:.1f})"
+        return f"{error}, log-loss {self.expected_log_loss:.3f}" if self.is_judged else "no row could be left out"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether rows were left out, so that there is something to expect."""
+        return not math.isnan(self.expected_error)
+
+    @property
+    def base_error(self) -> float:
+        """The error of always predicting the commonest class."""
+        return 1 - max(self.classes.values()) / self.rows
+
+    @property
+    def base_log_loss(self) -> float:
+        """The log-loss of the classes' shares."""
+        return -sum(n / self.rows * math.log(n / self.rows) for n in self.classes.values())
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The few numbers that tell the story, each with what it is."""
+        if not self.is_judged:
+            return [(percent(self.base_error), "error if the commonest class is always predicted")]
+        error, loss = self.expected_error_se, self.base_log_loss
+        facts = [
+            (percent(self.expected_error), f"error expected on new data, ± {100 * error:.1f}"),
+            (percent(self.base_error), "error if the commonest class is always predicted"),
+            (f"{self.expected_log_loss:.3f}", f"log-loss expected on new data ({loss:.3f} without any input)"),
+        ]
+        if self.positive_class in self.by_class:
+            area = self.by_class[self.positive_class]["auc"]
+            facts.append((f"{area:.3f}", "area under the ROC curve (1 is perfect, 0.5 a coin)"))
+        return facts
+
+    @property
+    def strongest(self) -> list[tuple[str, float]]:
+        """Columns and their influence, the largest first."""
+        return ranked(self.influences)
+
+    @property
+    def contents(self) -> str:
+        """What the table holds, in words."""
+        if len(self.classes) <= _FEW_CLASSES:
+            classes = ", ".join(f"{label} ({numbered(n, 'row')})" for label, n in self.classes.items())
+        else:
+            least, most = min(self.classes.values()), max(self.classes.values())
+            classes = f"one of {len(self.classes)} classes, with {least} to {numbered(most, 'row')} each"
+        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
+
+    def to_text(self) -> str:
+        """Return it for a terminal."""
+        return (
+            f"{f'{self.table}: ' if self.table else ''}{self.contents}\n\n"
+            f"expected on new data: {self.expected}\n\n"
+            f"{self._classes_text()}"
+            f"{self.shape}\n\n"
+            f"{self._inputs_text()}\n"
+            f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
+            f"{aligned(self.member_rows(), '<' + '>' * (len(self.member_rows()[0]) - 1))}"
+        )
+
+    def _classes_text(self) -> str:
+        """Return how well the classes are told apart; of more than two, the hardest first."""
+        scores = self._scores
+        if len(scores) <= 2:
+            return f"{self.told_apart[0].lower()}{self.told_apart[1:].rstrip('.')}\n\n" if scores else ""
+        hardest = sorted(scores.items(), key=lambda item: item[1].f1)
+        rows = [
+            [f"  {label}", str(s.rows), *map(_share, (s.recall, s.precision, s.f1)), f"{s.auc:.3f}"]
+            for label, s in hardest[:_TOP]
+        ]
+        more = f"  and {len(hardest) - _TOP} more\n" if len(hardest) > _TOP else ""
+        header = ["  class", "rows", "recall", "precision", "F1", "AUC"]
+        title = "classes, the hardest first (recall: share of its rows found; precision: how many so named are)"
+        return f"{title}\n{aligned([header, *rows], '<>>>>>')}{more}\n"
+
+    @property
+    def _scores(self) -> dict[str, ClassScores]:
+        return {label: ClassScores(**values) for label, values in self.by_class.items()}  # type: ignore[arg-type]
+
+    @property
+    def told_apart(self) -> str:
+        """How well two classes are told apart, or which of more is the hardest, in a sentence."""
+        scores = self._scores
+        if not scores:
+            return ""
+        if len(scores) > 2:
+            hardest = min(scores, key=lambda label: scores[label].f1)
+            return f"The hardest class is {hardest}: {percent(scores[hardest].recall)} of its rows are found."
+        yes = self.positive_class or list(scores)[1]
+        no = next(label for label in scores if label != yes)
+        return (
+            f"Sensitivity {percent(scores[yes].recall)} (rows of {yes} found), specificity "
+            f"{percent(scores[no].recall)} (rows of {no} spared), area under the ROC curve {scores[yes].auc:.3f}."
+        )
+
+    def _inputs_text(self) -> str:
+        influences = _bars("influence: mean change of the probabilities when the column is shuffled", self.influences)
+        relevances = _bars("relevance: mean squared slope of the latent function, with sum 1", self.relevances)
+        return f"{influences}\n{relevances}"
+
+    @property
+    def shape(self) -> str:
+        """What the decision looks like, in a sentence."""
+        words = {
+            "straight": "a straight line",
+            "smooth": "smooth curves",
+            "stepwise": "steps along single inputs",
+            "additive": "a function of each input on its own",
+        }
+        shares = [(words.get(shape, shape), share) for shape, share in ranked(self.term_shares) if share >= 0.005]
+        if not shares:
+            return "the decision is the same everywhere"
+        first, *others = [f"{100 * share:.0f} % {word}" for word, share in shares]
+        share, word = first.split(" % ", 1)
+        rest = f"; the rest is {' and '.join(others)}" if others else ""
+        return f"{share} % of the decision is {word}{rest}"
+
+    @property
+    def names(self) -> list[str]:
+        """The hyperparameters that stand alone, those of any member."""
+        return list(dict.fromkeys(name for m in self.members for name in m.alone))
+
+    def member_rows(self) -> list[list[str]]:
+        """Return a table of the models that are averaged, with its header."""
+        rows = [
+            [f"  {m.separates}", f"{m.weight:.2f}", f"{m.ard:g}", *(m.shown(name) for name in self.names)]
+            for m in self.members
+        ]
+        return [["  classes", "weight", "ard", *self.names], *rows]
+
+
+def ranked(values: dict[str, float]) -> list[tuple[str, float]]:
+    """Return names and values, the largest first."""
+    return sorted(values.items(), key=lambda item: -item[1])
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else percent(value)
+
+
+def _bars(title: str, values: dict[str, float]) -> str:
+    order = ranked(values)
+    largest = max(order[0][1], np.finfo(float).tiny)
+    rows = [[f"  {name}", f"{value:.3f}", bar(value / largest)] for name, value in order[:_TOP]]
+    more = f"  and {len(order) - _TOP} more\n" if len(order) > _TOP else ""
+    return f"{title}\n{aligned(rows, '<><')}{more}"
+
+
+def summary_of_model(model: Any, *, positive_class: Any = None) -> FitSummary:
+    """Return the summary of a model from what it holds itself."""
+    return summarise(model, TrainingTable.of_model(model), warnings=model._remarks, positive_class=positive_class)
+
+
+def summarise(
+    model: TunedSVC,
+    table: TrainingTable,
+    *,
+    name: str = "",
+    warnings: Sequence[str] = (),
+    seconds: float | None = None,
+    positive_class: Any = None,
+) -> FitSummary:
+    """Return the summary of a model fitted to a table."""
+    labels = model.classes_.tolist()
+    place = positive_place(labels, positive_class)
+    words = [str(label) for label in labels]
+    separates = f"{words[1]} against {words[0]}" if len(words) == 2 else f"all {len(words)}"
+    ordered = sorted(model.ensemble_.members, key=lambda member: -member.weight)
+    seed = int(model.random_state) if isinstance(model.random_state, int | np.integer) else None
+    counts = class_counts(model, table.y)
+    with no_feature_names():
+        effects = permutation_effects(model, table.X, seed or 0)
+    judged = bool(np.isfinite(model.expected_error_))
+    scores = held_out_report(model, table.y).scores.values() if judged else []
+    return FitSummary(
+        table=name,
+        target=table.target,
+        rows=sum(counts.values()),
+        inputs=len(table.names),
+        classes=counts,
+        criterion=model.ensemble_.criterion,
+        slack=model.ensemble_.slack.name,
+        seed=seed,
+        expected_error=model.expected_error_,
+        expected_log_loss=model.expected_log_loss_,
+        expected_error_se=model.expected_error_se_,
+        expected_log_loss_se=model.expected_log_loss_se_,
+        term_shares=model.term_shares_,
+        relevances=dict(zip(table.names, model.feature_importances_.tolist(), strict=True)),
+        influences=dict(zip(table.names, effects.tolist(), strict=True)),
+        by_class={label: of_class._asdict() for label, of_class in zip(words, scores, strict=False)},
+        suspicious_labels=_as_written(label_issues(model, table.y, SUSPICIOUS) if judged else [], table),
+        uncertain_rows=_as_written(uncertain_rows(model, table.y, MOST) if judged else [], table),
+        members=[_member(member, separates) for member in ordered],
+        warnings=list(warnings),
+        seconds=seconds,
+        positive_class=None if place is None else words[place],
+    )
+
+
+def _as_written(rows: Sequence[DoubtfulRow], table: TrainingTable) -> list[dict[str, Any]]:
+    """Return rows as a file has them: the first is 1, labels are text; with their names, if they have any."""
+    written = []
+    for row in rows:
+        numbers = tuple(map(table.number_of, row.rows))
+        one = row._replace(rows=numbers, label=str(row.label), other=str(row.other))._asdict()
+        written.append(one | ({"names": [table.name_of(place) for place in row.rows]} if len(table.row_names) else {}))
+    return written
+
+
+def _member(member: Any, separates: str) -> Member:
+    found, tuning = member.hyperparameters, member.tuning
+    return Member(
+        separates=f"{separates} by {member.labels}",
+        weight=member.weight,
+        ard=member.spread,
+        hyperparameters=dict(zip(found.names, found.values.tolist(), strict=True)),
+        criterion_value=None if np.isnan(tuning.value) else float(tuning.value),
+        evaluations=len(tuning.trace),
+        status=tuning.status.message,
+    )

@@ -25,3 +25,11 @@ def test_the_matrix_stays_as_it_is(rng: np.random.Generator) -> None:
     before = W.copy()
     QuadraticForm.of(W)(rng.normal(size=(3, 5)))
     np.testing.assert_array_equal(W, before)
+
+
+def test_a_matrix_of_single_precision_is_computed_with_in_double(rng: np.random.Generator) -> None:
+    W = np.exp(-2.0 * np.abs(np.subtract.outer(np.arange(60.0), np.arange(60.0)))).astype(np.float32)
+    rows = rng.normal(size=(4, 60))
+    for one in (QuadraticForm.of(W), QuadraticForm.of(-W)):
+        assert one.matrix.dtype == np.float64
+        np.testing.assert_allclose(np.abs(one(rows)), [row @ W.astype(float) @ row for row in rows], rtol=1e-12)

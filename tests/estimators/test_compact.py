@@ -115,6 +115,16 @@ def test_what_needs_training_rows_says_so_or_has_them(fitted: tuple[TunedSVC, An
     np.testing.assert_array_equal(kept.predict_proba(rows), small.predict_proba(rows))
     np.testing.assert_allclose(kept.novelty(rows).share, model.novelty(rows).share, atol=1e-12)
     np.testing.assert_array_equal(kept.held_out_proba_, model.held_out_proba_)
+    with pytest.raises(InvalidInputError, match="compact already"):
+        compact(kept)
+
+
+def test_a_compact_model_can_be_fitted_again() -> None:
+    X = _numbers(0, 100)
+    small = compact(TunedSVC(0.0, random_state=0).fit(X, X[:, 0] > 0), tolerance=0.05)
+    again = small.fit(X, X[:, 1] > 0)
+    assert not hasattr(again, "compaction_")
+    assert again.score(X, X[:, 1] > 0) > 0.9
 
 
 def test_rows_of_the_users_say_it_of_rows_like_them() -> None:

@@ -24,7 +24,7 @@ from marginwise.covariance.correlations import Correlations, ImplicitCorrelation
 from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
 from marginwise.covariance.dense import DenseGaussian
 from marginwise.covariance.gaussian import SiteGaussian, marginals
-from marginwise.covariance.triangles import in_one_precision, symmetric, weighted_gram
+from marginwise.covariance.triangles import symmetric, weighted_gram
 
 if TYPE_CHECKING:
     from marginwise.covariance.features import Features
@@ -108,8 +108,7 @@ class LocalGaussian(SiteGaussian):
                 part = self.parts.blocks[found.block]
                 mean[found.rows] += found.open @ duals[found.block]
                 explained += part.open.explained(found.open)
-                pulled, J = in_one_precision(found.open * part.open.tau, part.J)
-                rest -= pulled @ J
+                rest -= (found.open * part.open.tau) @ part.J
             variance[found.rows] += np.einsum("ij,ij->i", rest, rest) - explained
         return mean, variance
 

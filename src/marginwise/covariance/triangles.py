@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.linalg import blas, get_blas_funcs, get_lapack_funcs, lapack
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
 
 #: LAPACK inverts triangles of this size well; larger ones are split in two, so that matrix products do the work.
 _LEAF = 80
-
-#: Numbers whose squares, and sums of them, single precision can hold.
-_LARGEST_SINGLE = 1e15
 
 
 def mirrored(lower: Array) -> Array:
@@ -61,30 +58,19 @@ class QuadraticForm:
 
     @classmethod
     def of(cls, W: Array) -> QuadraticForm:
-        """Return the form of a symmetric matrix."""
-        root, failed = get_lapack_funcs("potrf", (W,))(W.T, lower=1, clean=1)
-        return cls(W, False) if failed else cls(root, True)
+        """Return the form of a symmetric matrix, in double precision: its values are taken from nearly as much."""
+        root, failed = lapack.dpotrf(W.T, lower=1, clean=1)
+        return cls(W.astype(float, copy=False), False) if failed else cls(root, True)
 
     def __call__(self, rows: Array) -> Array:
-        """Return the values for the rows of a matrix; products are of the precision that W has, if it can hold them."""
-        rows, matrix = in_one_precision(rows, self.matrix)
+        """Return the values for the rows of a matrix."""
         if not self.is_root:
-            return np.einsum("ij,ij->i", rows @ matrix, rows, dtype=float)
+            return np.einsum("ij,ij->i", rows @ self.matrix, rows)
         if len(rows) == 1:  # a vector is half the work of a matrix with one column
-            half = get_blas_funcs("trmv", (matrix,))(matrix, rows[0], lower=1, trans=1)
-            return np.array([np.vdot(half, half)], dtype=float)
-        columns = get_blas_funcs("trmm", (matrix,))(1.0, matrix, rows.T, lower=1, trans_a=1)
-        return np.einsum("ij,ij->j", columns, columns, dtype=float)
-
-
-def in_one_precision(rows: Array, matrix: Array) -> tuple[Array, Array]:
-    """Return rows in the precision of a matrix, or both in double precision where single would overflow.
-
-    Rows far from all others have covariances that large: straight lines have no end.
-    """
-    if matrix.dtype == np.float32 and rows.size and max(rows.max(), -rows.min()) > _LARGEST_SINGLE:
-        return rows, matrix.astype(float)
-    return rows.astype(matrix.dtype, copy=False), matrix
+            half = blas.dtrmv(self.matrix, rows[0], lower=1, trans=1)
+            return np.array([half @ half])
+        columns = blas.dtrmm(1.0, self.matrix, rows.T, lower=1, trans_a=1)
+        return np.einsum("ij,ij->j", columns, columns)
 
 
 def symmetric(lower: Array) -> Array:

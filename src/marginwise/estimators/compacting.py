@@ -32,7 +32,7 @@ _SAFER = 2
 #: Part of the tolerance that the rows may use which numbers of points and columns are chosen by: others come.
 _RESERVE = 0.7
 
-#: Times that a model is checked by rows that had no part in it; each time, fewer points are tolerated no more.
+#: Times that a model may be checked by rows that had no part in it, each time chosen with less of the tolerance.
 _CHECKS = 4
 
 #: Made-up rows, at most: at which the model is fitted again, by which its size is chosen, and checked.
@@ -139,10 +139,11 @@ def compact(model: TunedSVC, X: Any = None, *, tolerance: float = 1e-3, keep_row
     --------
     >>> import numpy as np
     >>> from marginwise import TunedSVC, compact
-    >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> model = TunedSVC(ard=0, random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> model = TunedSVC(ard=0, random_state=0).fit(X, X[:, 0] + rng.normal(size=300) > 0)
     >>> small = compact(model, tolerance=0.01)
-    >>> sum(small.compaction_.columns) < 0.5 * sum(small.compaction_.points_before)
+    >>> sum(small.compaction_.points) < 0.5 * sum(small.compaction_.points_before)
     True
     >>> bool(np.abs(small.predict_proba(X) - model.predict_proba(X)).max() < 0.02)
     True
@@ -151,7 +152,7 @@ def compact(model: TunedSVC, X: Any = None, *, tolerance: float = 1e-3, keep_row
     ensemble = model.ensemble_
     with hold_interrupts(), threads_for(ensemble.n_points):
         rows = _Rows.of_training(model) if X is None else _Rows.of(model, X)
-        found, largest, checks = _found(model, rows, tolerance)
+        found, largest = _found(model, rows, tolerance)
     before = tuple(map(ensemble.points_of, ensemble.members))
     small = copy.copy(model)
     if found is None:
@@ -174,7 +175,7 @@ def compact(model: TunedSVC, X: Any = None, *, tolerance: float = 1e-3, keep_row
         tuple(one.gain.shape[1] for one in few),
         largest,
         len(rows.checked),
-        share_bound(0, len(rows.checked), 1.0 - (1.0 - _CONFIDENCE) / checks),
+        share_bound(0, len(rows.checked), 1.0 - (1.0 - _CONFIDENCE) / _CHECKS),  # whichever of them it passes
     )
     return small
 
@@ -245,8 +246,8 @@ def _near_pairs(X: Array, size: int, rng: np.random.Generator) -> tuple[Indices,
     return first, near[np.where(distances > 0.0, distances, np.inf).argmin(axis=0), np.arange(size)]
 
 
-def _found(model: TunedSVC, rows: _Rows, tolerance: float) -> tuple[Ensemble | None, float, int]:
-    """Return the smallest ensemble that passes, or None; its largest difference when it was checked; how often."""
+def _found(model: TunedSVC, rows: _Rows, tolerance: float) -> tuple[Ensemble | None, float]:
+    """Return the smallest ensemble that passes, or None, and its largest difference when it was checked."""
     before = {name: _proba(model, model.ensemble_, getattr(rows, name)) for name in ("choosing", "checked")}
 
     def largest(ensemble: Ensemble, name: str) -> float:
@@ -254,15 +255,15 @@ def _found(model: TunedSVC, rows: _Rows, tolerance: float) -> tuple[Ensemble | N
 
     compaction = Compaction(model.ensemble_, rows.design, tolerance)
     allowed = tolerance
-    for check in range(1, _CHECKS + 1):
+    for _ in range(_CHECKS):
         allowed *= _RESERVE
         found = _smallest(compaction, tolerance, partial(_within, largest, allowed))
         if found is None:
             break
         difference = largest(found, "checked")
         if difference <= tolerance:
-            return found, difference, check
-    return None, 0.0, _CHECKS
+            return found, difference
+    return None, 0.0
 
 
 def _within(largest: Callable[[Ensemble, str], float], allowed: float, ensemble: Ensemble) -> bool:
@@ -313,7 +314,7 @@ def _check(model: Any, tolerance: float) -> None:
     if model.ensemble_.vote is not None:
         found = Finding("predicts by votes, whose shares jump")
         raise InvalidInputError("model", found, 'one with combine="best" or "mean"')
-    if not len(model.ensemble_.X):
+    if hasattr(model, "compaction_") and model.compaction_.is_smaller:
         raise InvalidInputError("model", Finding("is compact already"), "the model that it was made from")
     if not 0.0 < tolerance < 1.0:
         raise InvalidInputError("tolerance", tolerance, "a number between 0 and 1")

@@ -264,6 +264,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_parameters(self)
+        self.__dict__.pop("compaction_", None)  # of what was fitted before
         chosen_criterion(self.criterion, self.slack)  # says what is wrong with it before the table is read
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight)

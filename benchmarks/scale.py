@@ -261,10 +261,33 @@ def tables(options):
 
 
 def sizes(options):
+    found = {}
     for name in ("sleep_bin", "magic", "penbased"):
         whole = len(from_folder(options.folder, name)[1])
-        for n in [n for n in (500, 1_000, 1_500, 2_000, 4_000, 8_000, 16_000, 40_000) if n < whole] + [None]:
-            measured(f"{name}, TunedSVC", tuned, {}, from_folder(options.folder, name, n), options.threads)
+        numbers = [n for n in (500, 1_000, 1_500, 2_000, 4_000, 8_000, 16_000, 40_000) if n < whole]
+        for n in [*numbers, whole]:
+            data = from_folder(options.folder, name, n)
+            found[name, n] = measured(f"{name}, TunedSVC", tuned, {}, data, options.threads)
+    if options.picture:
+        draw_sizes(found, options.picture)
+
+
+def draw_sizes(found, path):
+    """Draw error and log-loss against the number of training rows, in units of those with all rows."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    for axis, measure, title in zip(axes, ("error", "log_loss"), ("test error", "test log-loss"), strict=True):
+        for name in dict.fromkeys(name for name, _ in found):
+            rows = [n for other, n in found if other == name]
+            values = np.array([found[name, n][measure] for n in rows])
+            axis.plot(rows, values / values[-1], marker="o", markersize=3, label=name.replace("_", " "))
+        axis.axvline(1500, color="0.7", linewidth=0.8)
+        axis.set(xscale="log", yscale="log", xlabel="training rows", title=f"{title} / that of all rows")
+        axis.grid(alpha=0.3)
+    axes[0].annotate("exact up to here", (1500, 1), (1600, 1.02), fontsize=7, color="0.4")
+    axes[1].legend(frameon=False)
+    figure.savefig(path)
 
 
 def exact(options):
@@ -448,4 +471,5 @@ if __name__ == "__main__":
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rows", type=int, default=None, help="training rows of the cluster's table")
     parser.add_argument("--ard", type=float, default=0.0)
+    parser.add_argument("--picture", help="where to draw what sizes finds")
     sys.exit(TASKS[parser.parse_args().task](parser.parse_args()))

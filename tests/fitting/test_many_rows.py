@@ -67,3 +67,13 @@ def test_the_curves_pay_where_every_column_has_its_own(table, schedule) -> None:
         p = TunedSVC(random_state=0, kernel=kernel).fit(*table).predict_proba(X_new)
         losses[kernel] = -np.log(p[np.arange(3000), y_new]).mean()
     assert losses["auto"] < losses["rbf"] - 0.01
+
+
+def test_length_scales_differ_freely_unless_other_rows_are_clearly_against_it(schedule) -> None:
+    """Few of many columns matter, or none do."""
+    schedule(exact_rows=200, near_rows=300, wide_rows=900, wide_local=60)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 12))
+    some, none = np.sign(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=900)), rng.integers(0, 2, 900)
+    spreads = [TunedSVC(random_state=0).fit(X, y).ensemble_.main.spread for y in (some, none)]
+    assert spreads == [1.0, 0.3]

@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
+from marginwise._arrays import Array
 from marginwise._runtime.threads import one_thread
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.config import Choice, Chosen, FitConfig
@@ -72,26 +74,27 @@ class _Searches(NamedTuple):
     def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, WarmStart]:
         """Search with a length scale for each input on few rows; the others choose among several spreads.
 
-        The criterion could not: it is optimistic, the more so the more freely length scales may differ.
+        The criterion could not: it is optimistic, the more so the more freely length scales may differ. A larger spread
+        gains with the rows, and is taken unless it is clearly worse.
         """
         searcher, n = self.searcher, self.rows.n
-        best, chosen = -np.inf, (0.0, WarmStart.after(searcher.criterion, begun))
+        chosen, before = (0.0, WarmStart.after(searcher.criterion, begun)), None
         start = chosen[1].freed(self.rows.X.shape[1]).model
         rng = np.random.default_rng([self.config.settings.seed, _NEAR])
         few = sample_rows(self.rows, min(SCHEDULE.near_rows, 2 * n // 3), rng)
         near, others = self.rows.subset(few), self.rows.subset(np.setdiff1d(np.arange(n), few))
-        for spread in spreads:
+        for spread in sorted(spreads):
             settings = replace(searcher.quiet.with_spread(spread).going_on(SCHEDULE.near_evaluations), n_jobs=1)
             found = WarmStart.after(searcher.criterion, tune_problem(near, searcher.criterion, start, settings))
-            value = self._told(near, others, found.model) if len(spreads) > 1 else 0.0
-            if value > best:
-                best, chosen = value, (spread, found)
+            told = self._told(near, others, found.model) if len(spreads) > 1 else None
+            if told is None or before is None or not _clearly_negative(told - before, others.weights):
+                chosen, before = (spread, found), told
         return chosen
 
-    def _told(self, near: Problem, others: Problem, model: Model) -> float:
-        """Return the log-probability of the labels of other rows, of the model trained on a few."""
+    def _told(self, near: Problem, others: Problem, model: Model) -> Array:
+        """Return the log-probabilities of the labels of other rows, of the model trained on a few."""
         logs = self.config.declared.labels[0].train(near, model).predictor.log_proba(others.X)
-        return float(others.weights @ logs[np.arange(others.n), others.labels])
+        return logs[np.arange(others.n), others.labels]
 
     def _last(self, spread: float, near: WarmStart) -> Tuning:
         """Search on the sample in blocks."""
@@ -126,3 +129,10 @@ class _Searches(NamedTuple):
     def _in_blocks(self, rows: Problem, model: Model, *, single: bool) -> Problem:
         seed = self.config.policy.seed
         return in_blocks(rows, self.rows.X, model.kernel, SCHEDULE.wide_local, seed, single=single)
+
+
+def _clearly_negative(gains: Array, weights: Array) -> bool:
+    """Say whether the mean of gains is negative at the level of the schedule."""
+    mean = np.average(gains, weights=weights)
+    error = np.sqrt(np.average((gains - mean) ** 2, weights=weights) / len(gains))
+    return bool(mean < ndtri(SCHEDULE.worse_level) * error)

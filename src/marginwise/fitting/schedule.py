@@ -41,6 +41,8 @@ class Schedule:
     near_rows, near_evaluations : int
         Rows and evaluations of the first searches with a length scale for each input, where an exact matrix of all rows
         would be too large; the other rows choose a spread.
+    worse_level : float
+        Level of significance at which a larger spread has to be worse on these to be left.
     wide_rows, wide_local, wide_evaluations : int
         Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
     softmax_classes : int
@@ -94,6 +96,7 @@ class Schedule:
     many_last_evaluations: int = 3
     near_rows: int = 1000
     near_evaluations: int = 8
+    worse_level: float = 0.1
     wide_rows: int = 6000
     wide_local: int = 250
     wide_evaluations: int = 12

@@ -222,7 +222,7 @@ def from_folder(folder, name, n=None, seed=SPLIT):
     data = pd.read_csv(Path(folder) / f"{name}.csv.gz").to_numpy(float)
     data = data[np.random.default_rng(seed).permutation(len(data))]
     last = len(data) - (TEST_ROWS if len(data) > 2 * TEST_ROWS else len(data) // 3)
-    rows = slice(0, last if n is None else n)
+    rows = slice(0, last if n is None else min(n, last))
     return data[rows, :-1], data[rows, -1], data[last:, :-1], data[last:, -1]
 
 
@@ -284,10 +284,12 @@ def draw_sizes(found, path):
             axis.plot(rows, values / values[-1], marker="o", markersize=3, label=name.replace("_", " "))
         axis.axvline(1500, color="0.7", linewidth=0.8)
         axis.set(xscale="log", yscale="log", xlabel="training rows", title=f"{title} / that of all rows")
+        axis.set_yticks([1, 1.5, 2, 3], ["1", "1.5", "2", "3"])
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
-    axes[0].annotate("exact up to here", (1500, 1), (1600, 1.02), fontsize=7, color="0.4")
+        axis.text(1650, 0.95, "exact matrix\nup to here", transform=axis.get_xaxis_transform(), fontsize=7, va="top")
     axes[1].legend(frameon=False)
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def exact(options):
@@ -318,7 +320,7 @@ def exact_difference(model, Z, z):
         for member, done in zip(ensemble.members, trained, strict=True)
     ]
     same = replace(ensemble, members=tuple(members))
-    model.ensemble_ = same.with_latent_functions([done.predictor for done in trained])
+    model.ensemble_ = same.with_latent_functions([done.predictor for done in trained], ensemble.log_left_out)
     return with_blocks, log_loss(z, model.predict_proba(Z))
 
 

@@ -87,8 +87,8 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
 
 def _amplitudes(model: Model) -> Array | None:
     """Return how the logarithms of the kernel's hyperparameters grow with that of a factor of the kernel."""
-    larger = model.kernel.scaled(np.e)
-    return None if larger is None else np.log(larger.values) - np.log(model.kernel.values)
+    larger = model.kernel.scaled(2.0)
+    return None if larger is None else np.log2(larger.values / model.kernel.values)
 
 
 def _to_sites(posterior: ClassPosterior, m_bar: Array, v_bar: Array, mu_bar: Array, sigma_bar: Array) -> Array:

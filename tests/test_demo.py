@@ -15,7 +15,7 @@ from marginwise import demo
 ROOT = Path(__file__).parents[1]
 
 #: Pages that say what the errors of the demo's first table are.
-QUOTED = ("README.md", "docs/when-to-use.md")
+QUOTED = ("docs/when-to-use.md",)
 
 #: The demo up to its first comparison, of which it asserts that it compiles nothing.
 WATCHED = """

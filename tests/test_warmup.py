@@ -79,7 +79,7 @@ def test_the_default_compiles_little_and_starts_no_process(tmp_path: Path) -> No
     """Each function that is compiled takes a first fit a tenth of a second, and each process that is started more."""
     functions, rest = run(DEFAULT, tmp_path).stdout.splitlines()
     assert functions.split() == [
-        *("_add_weighted_distances", "_fill_distances", "_fill_scaled", "_to_covariance"),
+        *("_add_weighted_distances", "_fill_distances", "_fill_scaled", "_project", "_to_covariance"),
         *("fill_tilted", "half_line", "mirror_lower", "tilted_slack"),
     ]
     assert rest == "True None None"

@@ -104,10 +104,10 @@ def _facts(findings: Findings, dataset: str, method: str, name: str) -> list[flo
 def moved_by_smoothing(findings: Findings) -> Values:
     """Return by how many of the paper's standard deviations other smoothing parameters move the mean."""
     columns = {column.method: column for column in SIMPLE}
-    beside = {name: (method, columns[method]) for name, method in SMOOTHED.items()}
-    beside |= {name: (nearest(_SPAN.method), _SPAN) for name in SCANNED_SMOOTHING if "c2" in name}
+    compared = {name: (method, columns[method]) for name, method in SMOOTHED.items()}
+    compared |= {name: (nearest(_SPAN.method), _SPAN) for name in SCANNED_SMOOTHING if "c2" in name}
     found = {}
-    for name, (method, column) in beside.items():
+    for name, (method, column) in compared.items():
         for dataset, label in DATASETS.items():
             there = findings.varied.sample(dataset, name).mean
             here = findings.thorough().trials.sample(dataset, method).mean

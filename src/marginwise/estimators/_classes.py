@@ -24,6 +24,11 @@ from marginwise.row_hash import draw_rows, first_rows, group_ids, hash_rows, joi
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 
 
+def n_decisions(n_classes: int) -> int:
+    """Return how many numbers decide about a row: one for two classes, one for each of more."""
+    return 1 if n_classes == 2 else n_classes
+
+
 @dataclass(frozen=True, eq=False)
 class ClassificationTable:
     """A checked table.

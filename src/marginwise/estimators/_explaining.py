@@ -11,6 +11,7 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.threads import threads_for
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.estimators._classes import n_decisions
 from marginwise.estimators._dask import is_dask
 from marginwise.estimators._encoding import averaged, donor_places
 from marginwise.estimators._explanation import Explanation
@@ -51,7 +52,7 @@ def explanation(model: Any, X: Any, background: Any, interactions: bool) -> Expl
 def _contributions(model: Any, inputs: Array, background: Background, pairs: bool) -> Contributions:
     """Return the sums over the parts of the latent function; the base is each row's, shape (n, K)."""
     columns = input_columns(model)
-    n, P, K = len(inputs), int(columns.max()) + 1, 1 if len(model.classes_) == 2 else len(model.classes_)
+    n, P, K = len(inputs), int(columns.max()) + 1, n_decisions(len(model.classes_))
     values, base = np.zeros((n, P, K)), np.zeros((n, K))
     between = np.zeros((n, P, P, K)) if pairs else None
     for rows, function in model.ensemble_.latent_expansions(inputs):

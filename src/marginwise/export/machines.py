@@ -15,7 +15,7 @@ from marginwise.svm.pairs import PairMachines, pairs_of
 def decision(machines: PairMachines, rows: Value) -> Value:
     """Return the latent function of two classes, a column, or votes for each of more (``svm.pairs.votes``)."""
     latent = _latent(machines, rows)
-    if machines.n_classes == 2:
+    if machines.one_pair:
         return latent
     first, second = (np.eye(machines.n_classes)[side] for side in pairs_of(machines.n_classes))
     for_second = (latent > 0.0).cast(np.float64)
@@ -28,7 +28,7 @@ def log_proba(machines: PairMachines, rows: Value, C: float, slack: Slack) -> Va
     """Return logarithms of class probabilities, shape (n, n_classes)."""
     latent = _latent(machines, rows)
     log_odds = (_loss(slack, -latent) - _loss(slack, latent)) * C
-    if machines.n_classes == 2:
+    if machines.one_pair:
         return log_expit(concat([-log_odds, log_odds], axis=1))
     p = couple(exp(log_expit(log_odds)), machines.n_classes)
     return log(maximum(p, np.finfo(float).tiny))

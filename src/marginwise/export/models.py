@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import marginwise
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators import MarginSVC, TunedSVC
+from marginwise.estimators._classes import n_decisions
 from marginwise.export import ensembles, machines
 from marginwise.export.encodings import encoded, filled, mean, mean_of_logs
 from marginwise.export.functions import log_softmax
@@ -45,7 +46,8 @@ def declared(model: Any) -> list[Output]:
     found = [Output("label", _LABELS[_labels(model.classes_).dtype.kind])]
     if hasattr(model, "predict_proba"):
         found.append(Output("probabilities", TensorProto.DOUBLE, (n_classes,)))
-    return [*found, Output("decision", TensorProto.DOUBLE, () if n_classes == 2 else (n_classes,))]
+    width = n_decisions(n_classes)
+    return [*found, Output("decision", TensorProto.DOUBLE, () if width == 1 else (width,))]
 
 
 @singledispatch
@@ -66,7 +68,7 @@ def _foreign(model: Any) -> InvalidInputError:
 def _(model: TunedSVC, cells: Value) -> list[Value]:
     logs, values = (_svm if model.predictor == "svm" else _posterior)(model, cells)
     probabilities = exp(log_softmax(logs))
-    return [_label(model, logs), probabilities, _without_axis(values, len(model.classes_))]
+    return [_label(model, logs), probabilities, _as_declared(values, model)]
 
 
 def _posterior(model: TunedSVC, cells: Value) -> tuple[Value, Value]:
@@ -75,9 +77,9 @@ def _posterior(model: TunedSVC, cells: Value) -> tuple[Value, Value]:
     logs = _of_rows(model, cells, n_classes, lambda inputs: ensembles.log_proba(ensemble, inputs), mean_of_logs)
     if np.ptp(model._importance) > 0.0 and ensemble.vote is None:
         logs = ensembles.by_importance(logs, model._importance)
-    if n_classes > 2:
-        return logs, logs
-    return logs, logs.take(np.array([1]), 1) - logs.take(np.array([0]), 1)
+    if n_decisions(n_classes) == 1:
+        return logs, logs.take(np.array([1]), 1) - logs.take(np.array([0]), 1)
+    return logs, logs
 
 
 def _svm(model: TunedSVC, cells: Value) -> tuple[Value, Value]:
@@ -92,20 +94,20 @@ def _svm(model: TunedSVC, cells: Value) -> tuple[Value, Value]:
         return machines.decision(ensemble.svm, ensembles.seen(ensemble.main, inputs))
 
     logs = _of_rows(model, cells, n_classes, log_proba, mean_of_logs)
-    return logs, _of_rows(model, cells, _width(n_classes), decision, mean)
+    return logs, _of_rows(model, cells, n_decisions(n_classes), decision, mean)
 
 
 @outputs.register
 def _(model: MarginSVC, cells: Value) -> list[Value]:
-    n_classes = len(model.classes_)
+    width = n_decisions(len(model.classes_))
 
     def decision(inputs: Value) -> Value:
         return machines.decision(model._machines, minimum(maximum(inputs, -FAR), FAR))
 
-    values = _of_rows(model, cells, _width(n_classes), decision, mean)
+    values = _of_rows(model, cells, width, decision, mean)
     # of two classes the second wins where the only value is positive, and the first where it is 0
-    scores = concat([values * 0.0, values], axis=1) if n_classes == 2 else values
-    return [_label(model, scores), _without_axis(values, n_classes)]
+    scores = concat([values * 0.0, values], axis=1) if width == 1 else values
+    return [_label(model, scores), _as_declared(values, model)]
 
 
 def model_of(model: Any, names: Sequence[str] | None) -> Any:
@@ -163,9 +165,6 @@ def _labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return classes.astype(plain[kind]) if kind in plain else classes
 
 
-def _width(n_classes: int) -> int:
-    return 1 if n_classes == 2 else n_classes
-
-
-def _without_axis(values: Value, n_classes: int) -> Value:
-    return values.squeeze(1) if n_classes == 2 else values
+def _as_declared(values: Value, model: Any) -> Value:
+    """Return decision values without the second axis, if there is but one a row."""
+    return values.squeeze(1) if n_decisions(len(model.classes_)) == 1 else values

@@ -132,8 +132,8 @@ def candidates(
     many : bool
         Whether the model is tuned on a sample of the rows and trained on all, as the schedule has it.
     """
-    chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
     two = n_classes == 2
+    chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
     labels: tuple[LabelModel, ...] = (LeastSquaresLabels(), SoftmaxLabels())
     if two and not isinstance(chosen, LeastSquaresLeaveOneOut):
         labels = (SlackLabels(slack),)
@@ -168,8 +168,9 @@ def searched_criterion(criterion: Criterion | None, slack: Slack, n_classes: int
     By default that is the leave-one-out probability by least squares, which sees all classes at once, or that by
     expectation propagation for the SVM of two classes. Any other criterion is summed over the pairs of more classes.
     """
-    if isinstance(criterion, LeastSquaresLeaveOneOut) or (criterion is None and not (svm and n_classes == 2)):
+    two = n_classes == 2
+    if isinstance(criterion, LeastSquaresLeaveOneOut) or (criterion is None and not (svm and two)):
         return LeastSquaresLeaveOneOut()
     if criterion is None:
         return EPLeaveOneOut(slack)
-    return criterion if n_classes == 2 else OverPairs(criterion)
+    return criterion if two else OverPairs(criterion)

@@ -54,6 +54,11 @@ class PairMachines:
 
     __repr__ = summary
 
+    @property
+    def one_pair(self) -> bool:
+        """Whether there are two classes, so that one latent function says it all: no votes, nothing to couple."""
+        return self.n_classes == 2
+
     def latent(self, X: Array) -> Array:
         """Return the latent function of each pair, shape (n, n_pairs), from one cross-Gram matrix."""
         cross = self.kernel.cross(X, self.points)
@@ -81,16 +86,14 @@ class PairMachines:
         """Return logarithms of class probabilities: the pairs' from eq. (lh), normalised over two labels, coupled."""
         latent = self.latent(X)
         log_odds = C * (slack.loss(-latent) - slack.loss(latent))
-        if self.n_classes == 2:
+        if self.one_pair:
             return log_expit(np.column_stack([-log_odds, log_odds]))
         p = couple(expit(log_odds), self.n_classes)
         return np.log(np.maximum(p, np.finfo(float).tiny))
 
     def decision(self, X: Array) -> Array:
         """Return the latent function of two classes, a column, or :func:`votes` of those of all pairs."""
-        if self.n_classes == 2:
-            return self.latent(X)
-        return self._votes(X)
+        return self.latent(X) if self.one_pair else self._votes(X)
 
     def _votes(self, X: Array) -> Array:
         """Return :func:`votes`, in blocks of rows that bound the memory."""

@@ -20,7 +20,7 @@ from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.model import Model
 from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
-from marginwise.row_hash import first_rows, group_ids, repeats_of, totals
+from marginwise.row_hash import first_rows, group_ids, joint_ids, repeats_of, totals
 
 #: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
 FAR = 1e100
@@ -53,6 +53,8 @@ class Problem:
         How many examples each row stands for, of which one is left out at a time.
     partition : Partition, optional
         Blocks of neighbouring rows, within which the Gram matrix is exact: O(n(m² + B²)) time for blocks of B rows.
+    groups : array of int, shape (n,), optional
+        Numbers of groups of rows that are left out together; each row then is one example of its group.
     single : bool
         Whether features and blocks are of single precision: half of memory and time, where nothing has to converge to
         more than six digits.
@@ -72,6 +74,7 @@ class Problem:
     examples: Array | None = None
     partition: Partition | None = None
     single: bool = False
+    groups: Indices | None = None
 
     __repr__ = summary
 
@@ -133,12 +136,15 @@ class Problem:
 
     @cached_property
     def repeats(self) -> Indices | None:
-        """Numbers that are equal for rows with the same input and label; None when all rows differ."""
-        return repeats_of(self._inputs, self.labels)
+        """Numbers that are equal for rows with the same input, label and group; None when all rows differ."""
+        inputs = self._inputs if self.groups is None else joint_ids(self._inputs, self.groups)
+        return repeats_of(inputs, self.labels)
 
     @cached_property
     def counted(self) -> Array:
         """The number of examples in each row; below 1 for rows that are one example together with their copies."""
+        if self.groups is not None:
+            return np.ones(self.n)
         if self.examples is not None:
             return self.examples
         counts = counts_of(self.weights)
@@ -146,7 +152,7 @@ class Problem:
 
     @property
     def left_out(self) -> Array:
-        """The weight that leaving one example out takes from each row."""
+        """The weight that leaving one example out takes from each row; of groups, leaving its group out."""
         return self.weights / np.maximum(1.0, self.counted)
 
     @cached_property
@@ -157,7 +163,8 @@ class Problem:
     def subset(self, rows: Indices) -> Problem:
         """Return the problem of these rows."""
         X, y, weights, examples = (column[rows] for column in (self.X, self.y, self.weights, self.counted))
-        return replace(self, X=X, y=y, weights=weights, examples=examples)
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, X=X, y=y, weights=weights, examples=examples, groups=groups)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,16 +188,24 @@ class MulticlassProblem(Problem):
                 rows = np.sort(np.concatenate([own[i], own[j]]))
                 labels = np.where(self.labels[rows] == i, 1.0, -1.0)
                 parts = self.X[rows], labels, self.weights[rows], self.inducing, self.counted[rows]
-                yield Problem(*parts, self.partition, self.single), rows
+                groups = None if self.groups is None else self.groups[rows]
+                yield Problem(*parts, self.partition, self.single, groups), rows
 
 
 def labelled_problem(
-    X: Array, codes: Indices, weights: Array, n_classes: int, examples: Array | None = None
+    X: Array,
+    codes: Indices,
+    weights: Array,
+    n_classes: int,
+    examples: Array | None = None,
+    groups: Indices | None = None,
 ) -> Problem:
     """Return the problem of rows with class numbers below ``n_classes``."""
     if n_classes == 2:
-        return Problem(X, np.where(codes == 1, 1.0, -1.0), weights, examples=examples)
-    return MulticlassProblem(X, codes.astype(float), weights, examples=examples, n_classes=n_classes)
+        return Problem(X, np.where(codes == 1, 1.0, -1.0), weights, examples=examples, groups=groups)
+    return MulticlassProblem(
+        X, codes.astype(float), weights, examples=examples, groups=groups, n_classes=n_classes
+    )
 
 
 def as_problem(
@@ -224,7 +239,8 @@ def merge_repeated(problem: Problem, groups: Indices | None) -> tuple[Problem, I
         return problem, rows, rows
     rows, places = first_rows(groups)
     weights, examples = (totals(places, column) for column in (problem.weights, problem.counted))
-    return replace(problem, X=problem.X[rows], y=problem.y[rows], weights=weights, examples=examples), rows, places
+    merged = replace(problem.subset(rows), weights=weights, examples=examples)
+    return merged, rows, places
 
 
 def check_inputs(X: npt.ArrayLike, name: str = "X") -> Array:

@@ -24,6 +24,13 @@ def marginals_cotangent(square: Array, sigma: Array, tau: Array, b: Array, pulle
     return mirrored(syr2k(0.5, u, b, beta=1.0, c=square, lower=1, overwrite_c=1))
 
 
+def groups_cotangent(product: Array, b: Array, pulled: Array) -> Array:
+    """Return the same for a function of the joint marginals of groups, from PS̄Pᵀ, S̄ the cotangent of Σ."""
+    n = len(b)
+    total = product + pulled.reshape(n, -1) @ b.reshape(n, -1).T
+    return 0.5 * (total + total.T)
+
+
 @compiled_vector
 def _project(square: Array, sigma: Array, tau: Array, variance_bar: Array) -> None:
     """Turn ΣS̄Σ into PS̄Pᵀ = S̄ - TΣS̄ - S̄ΣT + T(ΣS̄Σ)T, in the lower triangle."""

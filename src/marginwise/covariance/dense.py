@@ -18,8 +18,9 @@ from marginwise._runtime.jit import compiled_vector
 from marginwise._runtime.memory import keep_freed_blocks
 from marginwise.covariance.base import ExpandingCovariance, RowCovariance, SiteCovariance
 from marginwise.covariance.correlations import Correlations, DenseCorrelations
-from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
+from marginwise.covariance.cotangents import evidence_cotangent, groups_cotangent, marginals_cotangent
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
+from marginwise.covariance.groups import BlockDiagonal, Members
 from marginwise.covariance.rows import add_rows_and_sizes, principal_block
 from marginwise.covariance.triangles import QuadraticForm, inverse_triangle, mirrored, scaled, weighted_gram
 from marginwise.kernels.base import Kernel
@@ -192,8 +193,10 @@ class DenseGaussian(ExpandingGaussian):
         product = get_blas_funcs("symv" if x.ndim == 1 else "symm", (self.covariance,))
         return np.asarray(product(1.0, self.covariance, x, lower=1))
 
-    def times_squared(self, x: Array) -> Array:
+    def times_squared(self, x: Array | BlockDiagonal) -> Array:
         sigma = self.full_covariance()
+        if isinstance(x, BlockDiagonal):
+            return np.einsum("ij,ij->j", sigma, x.times(sigma))
         return np.square(sigma, out=sigma) @ x
 
     def coefficients(self, nu: Array) -> Array:
@@ -204,6 +207,11 @@ class DenseGaussian(ExpandingGaussian):
 
     def full_covariance(self) -> Array:
         return mirrored(self.covariance)
+
+    def group_covariances(self, members: Members) -> list[Array]:
+        lower = self.covariance
+        pairs = ((rows[:, :, None], rows[:, None]) for rows in members)
+        return [lower[np.maximum(i, j), np.minimum(i, j)] for i, j in pairs]
 
     @property
     def points(self) -> Array:
@@ -230,12 +238,17 @@ class DenseGaussian(ExpandingGaussian):
         return self.prior.contract(evidence_cotangent(self.covariance, self.dual_mean, self.tau, self.free))
 
     def contract_marginals(
-        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+        self, mean_bar: Array, variance_bar: Array | BlockDiagonal, residual_bar: Array, nu: Array | None = None
     ) -> Array:
         b = self.dual_mean if nu is None else self.coefficients(nu)
         sigma = self.full_covariance().T  # symmetric, with its rows together in memory
         tau = self.tau if mean_bar.ndim == 1 else self.tau[:, None]
         pulled = mean_bar - tau * (sigma @ mean_bar)
+        if isinstance(variance_bar, BlockDiagonal):
+            half = sigma * -self.tau
+            half[np.diag_indices_from(half)] += 1.0
+            half = variance_bar.times(half)
+            return self.prior.contract(groups_cotangent(half - self.tau[:, None] * (sigma @ half), b, pulled))
         square = weighted_gram(sigma, variance_bar)  # Σ diag(σ̄²) Σ
         return self.prior.contract(marginals_cotangent(square, sigma, self.tau, b, pulled, variance_bar))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from marginwise._arrays import Array
 from marginwise.covariance.correlations import Correlations
+from marginwise.covariance.groups import BlockDiagonal, Members
 
 if TYPE_CHECKING:
     from marginwise.covariance.base import SiteCovariance
@@ -62,8 +63,8 @@ class SiteGaussian(ABC):
         """Return Σx for a vector or for columns."""
 
     @abstractmethod
-    def times_squared(self, x: Array) -> Array:
-        """Return (Σ∘Σ)x."""
+    def times_squared(self, x: Array | BlockDiagonal) -> Array:
+        """Return (Σ∘Σ)x, the diagonal of ΣXΣ with X = diag(x), or with a matrix that has a block for each group."""
 
     @abstractmethod
     def correlations(self, own: float) -> Correlations:
@@ -74,6 +75,10 @@ class SiteGaussian(ABC):
         """Return Σ with both triangles filled."""
 
     @abstractmethod
+    def group_covariances(self, members: Members) -> list[Array]:
+        """Return the blocks of Σ for groups of rows, for each size a stack."""
+
+    @abstractmethod
     def contract_evidence(self, residual_bar: Array) -> Array:
         """Return the derivatives of a function with the cotangent ½(bbᵀ - W) of K, and that of its residual.
 
@@ -82,11 +87,12 @@ class SiteGaussian(ABC):
 
     @abstractmethod
     def contract_marginals(
-        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+        self, mean_bar: Array, variance_bar: Array | BlockDiagonal, residual_bar: Array, nu: Array | None = None
     ) -> Array:
         """Return those of a function with these cotangents of the marginals at fixed sites, and of the residual.
 
-        With columns ``nu`` in the place of ν, means and their cotangents have columns, too.
+        With columns ``nu`` in the place of ν, means and their cotangents have columns, too. A function of the joint
+        marginals of groups has a matrix with blocks in the place of the cotangents of the variances.
         """
 
 

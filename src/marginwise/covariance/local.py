@@ -141,11 +141,15 @@ class LocalCovariance(RowCovariance, SiteCovariance):
                 add_rows_and_sizes(made, np.arange(len(made)), coefficients[part], total[start:end], size[start:end])
         return self.from_blocks(total), self.from_blocks(size)
 
-    def _gathered(self, rows: Indices) -> tuple[Array, Indices, Indices]:
-        """Return the features of some rows, the blocks that they are in, and their places there."""
+    def whereabouts(self, rows: Indices) -> tuple[Indices, Indices]:
+        """Return the blocks that some rows are in, and their places there."""
         places = self._places[rows]
         owners = np.searchsorted(self._ends, places, side="right")
-        own = places - (self._ends - self.blocks.sizes)[owners]
+        return owners, places - (self._ends - self.blocks.sizes)[owners]
+
+    def _gathered(self, rows: Indices) -> tuple[Array, Indices, Indices]:
+        """Return the features of some rows, the blocks that they are in, and their places there."""
+        owners, own = self.whereabouts(rows)
         V = np.empty((len(rows), self.rank))
         for k in np.unique(owners):
             mine = owners == k

@@ -11,7 +11,7 @@ and with P = (I + TK)⁻¹ = I - TΣ also PᵀV = MC⁻¹ = JΓ, from which the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,9 +21,10 @@ from scipy.linalg import get_blas_funcs, lapack
 from marginwise._arrays import Array
 from marginwise.covariance.blocks import BlockFunction, MemoryBlocks
 from marginwise.covariance.correlations import Correlations, ImplicitCorrelations
-from marginwise.covariance.cotangents import evidence_cotangent, marginals_cotangent
+from marginwise.covariance.cotangents import evidence_cotangent, groups_cotangent, marginals_cotangent
 from marginwise.covariance.dense import DenseGaussian
 from marginwise.covariance.gaussian import SiteGaussian, marginals
+from marginwise.covariance.groups import BlockDiagonal, Members, same_part
 from marginwise.covariance.triangles import symmetric, weighted_gram
 
 if TYPE_CHECKING:
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """A block given the sites: the Gaussian of what features leave open, Σ_R, and J."""
+    """A block given the sites: the Gaussian of what features leave open, Σ_R, and J; in derivatives its part of S̄."""
 
     block: Block
     open: DenseGaussian
     J: Array
+    joint: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +63,12 @@ class LocalGaussian(SiteGaussian):
         projected = self.prior.shared(self.parts.total(_project, columns=columns))
         return self.prior.from_blocks(self.parts.rows(_times, projected, columns=columns))
 
-    def times_squared(self, x: Array) -> Array:
+    def times_squared(self, x: Array | BlockDiagonal) -> Array:
         """Σ∘Σ is Σ_R∘(Σ_R + 2JJᵀ) within the blocks and (JJᵀ)∘(JJᵀ), whose product is diag(J(JᵀXJ)Jᵀ), X = diag(x)."""
+        if isinstance(x, BlockDiagonal):
+            whole, Y, H = self._with_joint(x)
+            columns = [self.prior.to_blocks(Y)]
+            return self.prior.from_blocks(whole.parts.rows(_joint_squared, self.prior.shared(H), columns=columns))
         x = self.prior.to_blocks(x)
         H = self._weighted(x)
         within = self._squares.rows(_product, columns=[x])
@@ -90,6 +96,18 @@ class LocalGaussian(SiteGaussian):
     def _weight_mean(self, nu: Array) -> Array:
         """Return C⁻¹Mᵀν = ΓᵀJᵀν, ν in the order of the blocks."""
         return self.root.T @ self.parts.total(_project, columns=[nu])
+
+    def group_covariances(self, members: Members) -> list[Array]:
+        J = self.prior.from_blocks(self.parts.rows(_features))
+        owner, place = self.prior.whereabouts(np.arange(len(self.tau)))
+        stacks = []
+        for rows in members:
+            stack = J[rows] @ J[rows].transpose(0, 2, 1)
+            for k, one, i, j in same_part(rows, owner):
+                lower, own = self.parts.blocks[k].open.covariance, place[rows[one]]
+                stack[one][i, j] += lower[np.maximum(own[i], own[j]), np.minimum(own[i], own[j])]
+            stacks.append(stack)
+        return stacks
 
     def moments_at(self, X_new: Array, dual: Array, weights: Array) -> tuple[Array, Array]:
         """Return means as :meth:`LocalCovariance.means_at` does, and the variances
@@ -132,7 +150,7 @@ class LocalGaussian(SiteGaussian):
         return self._contracted(_evidence, self.root, u, columns=[self.dual_mean, self.free])
 
     def contract_marginals(
-        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+        self, mean_bar: Array, variance_bar: Array | BlockDiagonal, residual_bar: Array, nu: Array | None = None
     ) -> Array:
         """With G = sym[pbᵀ] + PS̄Pᵀ, p = Pμ̄, S̄ = diag(σ̄²), q = Vᵀp = ΓᵀJᵀμ̄: 2GV = puᵀ + bqᵀ + 2PS̄JΓ.
 
@@ -142,8 +160,23 @@ class LocalGaussian(SiteGaussian):
         nu, mean_bar = nu.reshape(n, -1), mean_bar.reshape(n, -1)
         b, u = self.coefficients(nu)
         p, q = self.coefficients(mean_bar)
+        if isinstance(variance_bar, BlockDiagonal):
+            return self._contracted_groups(variance_bar, u, q, p, b)
         H = self._weighted(self.prior.to_blocks(variance_bar))
         return self._contracted(_marginals, self.root, H, u, q, columns=[p, b, variance_bar])
+
+    def _contracted_groups(self, S: BlockDiagonal, u: Array, q: Array, p: Array, b: Array) -> Array:
+        """The same with blocks of groups in the place of S̄: Y = S̄J has rows in all blocks, and H = JᵀY."""
+        whole, Y, H = self._with_joint(S)
+        return whole._contracted(_groups, self.root, H, u, q, columns=[p, b, Y])
+
+    def _with_joint(self, S: BlockDiagonal) -> tuple[LocalGaussian, Array, Array]:
+        """Return the same with the blocks' parts of S̄, Y and H."""
+        Y = S.times(self.prior.from_blocks(self.parts.rows(_features)))
+        H = self.parts.total(_project, columns=[self.prior.to_blocks(Y)])
+        joint = S.within(*self.prior.whereabouts(np.arange(S.n)), self.parts.sizes)
+        blocks = [part._replace(joint=own) for part, own in zip(self.parts.blocks, joint, strict=True)]
+        return replace(self, parts=MemoryBlocks(blocks, self.parts.sizes, self.prior.rank)), Y, H
 
     def _contracted(self, cotangents: BlockFunction, *shared: Array, columns: list[Array]) -> Array:
         """Return the derivatives from the cotangents that a function says of each block."""
@@ -210,6 +243,10 @@ def _moments(part: Part, pull: Array) -> Array:
     return np.column_stack([own.mean + part.J @ pull, own.variance + extra, own.free - own.tau * extra])
 
 
+def _features(part: Part) -> Array:
+    return part.J
+
+
 def _project(part: Part, x: Array) -> Array:
     return part.J.T @ x
 
@@ -265,6 +302,30 @@ def _marginals(
     syr2k(1.0, (near + 0.5 * far).T, J.T, beta=1.0, c=square, trans=1, lower=1, overwrite_c=1)
     G = marginals_cotangent(square, _with_features(part), tau, b, p, variance_bar)
     return G, p @ u.T + b @ q.T + 2.0 * (scaled - tau[:, None] * (near + far)) @ root
+
+
+def _joint_squared(part: Part, H: Array, Y: Array) -> Array:
+    """Return the diagonal of ΣS̄Σ = Σ_RS̄_bΣ_R + Σ_RYJᵀ + JYᵀΣ_R + JHJᵀ."""
+    assert part.joint is not None
+    own, J = part.open.full_covariance(), part.J
+    left = own @ part.joint.astype(own.dtype, copy=False)
+    return np.einsum("ij,ij->i", left, own) + np.einsum("ij,ij->i", 2.0 * own @ Y + J @ H, J)
+
+
+def _groups(
+    part: Part, root: Array, H: Array, u: Array, q: Array, p: Array, b: Array, Y: Array
+) -> tuple[Array, Array]:
+    """Return the same for S̄ with blocks of groups, Y = S̄J. With Z = PY and M = (S̄Pᵀ)_b, (PS̄Pᵀ)_b is
+
+    M - T(Σ_RM + J_bZ_bᵀ), because JᵀS̄Pᵀ = Zᵀ; and PS̄PᵀV = ZΓ.
+    """
+    assert part.joint is not None
+    tau, J, own = part.open.tau[:, None], part.J, part.open.full_covariance()
+    joint = part.joint.astype(own.dtype, copy=False)
+    Z = Y - tau * (own @ Y + J @ H)
+    M = joint - (joint @ own + Y @ J.T) * part.open.tau
+    G = groups_cotangent(M - tau * (own @ M + J @ Z.T), b, p)
+    return G, p @ u.T + b @ q.T + 2.0 * Z @ root
 
 
 def _contract(

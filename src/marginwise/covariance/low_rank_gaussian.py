@@ -17,6 +17,7 @@ from scipy.linalg import lapack
 from marginwise._arrays import Array
 from marginwise.covariance.correlations import Correlations, ImplicitCorrelations
 from marginwise.covariance.gaussian import ExpandingGaussian, marginals
+from marginwise.covariance.groups import BlockDiagonal, Members
 
 if TYPE_CHECKING:
     from marginwise.covariance.low_rank import LowRankCovariance
@@ -47,9 +48,15 @@ class LowRankGaussian(ExpandingGaussian):
     def times_covariance(self, x: Array) -> Array:
         return self.prior.expand(self.weight_covariance @ self.prior.project(x))
 
-    def times_squared(self, x: Array) -> Array:
+    def times_squared(self, x: Array | BlockDiagonal) -> Array:
         """diag(ΣXΣ), X = diag(x), which needs m×m matrices only."""
-        return self.prior.quadratic(self.weight_covariance @ self.prior.weighted(x) @ self.weight_covariance)
+        H = self.prior.project(x.times(self._features)) if isinstance(x, BlockDiagonal) else self.prior.weighted(x)
+        return self.prior.quadratic(self.weight_covariance @ H @ self.weight_covariance)
+
+    @property
+    def _features(self) -> Array:
+        """V, all of it."""
+        return self.prior.expand(np.eye(self.prior.rank))
 
     def coefficients(self, nu: Array) -> Array:
         return self.prior.dual(self._weight_mean(nu))
@@ -62,8 +69,12 @@ class LowRankGaussian(ExpandingGaussian):
         return ImplicitCorrelations(self.times_covariance, self.times_squared, np.sqrt(self.variance), own)
 
     def full_covariance(self) -> Array:
-        V = self.prior.expand(np.eye(self.prior.rank))
+        V = self._features
         return V @ self.weight_covariance @ V.T
+
+    def group_covariances(self, members: Members) -> list[Array]:
+        V = self._features
+        return [V[rows] @ self.weight_covariance @ V[rows].transpose(0, 2, 1) for rows in members]
 
     @property
     def points(self) -> Array:
@@ -85,11 +96,11 @@ class LowRankGaussian(ExpandingGaussian):
         )
 
     def contract_marginals(
-        self, mean_bar: Array, variance_bar: Array, residual_bar: Array, nu: Array | None = None
+        self, mean_bar: Array, variance_bar: Array | BlockDiagonal, residual_bar: Array, nu: Array | None = None
     ) -> Array:
         """The cotangent of V is puᵀ + bqᵀ + 2(S̄V - TVA⁻¹H)A⁻¹, q = A⁻¹Vᵀμ̄, p = μ̄ - τ∘Vq, H = VᵀS̄V, S̄ = diag(σ̄²).
 
-        Columns of u, b, μ̄ add up.
+        Columns of u, b, μ̄ add up. With blocks of groups in the place of S̄, S̄V is a matrix of its own.
         """
         n, tau, A_inverse = len(self.tau), self.tau[:, None], self.weight_covariance
         mean_bar = mean_bar.reshape(n, -1)
@@ -100,10 +111,17 @@ class LowRankGaussian(ExpandingGaussian):
             b = nu - tau * self.prior.expand(u)
         q = A_inverse @ self.prior.project(mean_bar)
         p = mean_bar - tau * self.prior.expand(q)
-        H = self.prior.weighted(variance_bar)
+        left, right = np.column_stack([p, b]), np.vstack([u.T, q.T])
+        if isinstance(variance_bar, BlockDiagonal):
+            product = variance_bar.times(self._features)
+            H = self.prior.project(product)
+            left, right = np.column_stack([left, 2.0 * product]), np.vstack([right, A_inverse])
+            variance_bar = np.zeros(n)
+        else:
+            H = self.prior.weighted(variance_bar)
         return self.prior.contract(
-            np.column_stack([p, b]),
-            np.vstack([u.T, q.T]),
+            left,
+            right,
             2.0 * np.column_stack([variance_bar, -self.tau]),
             np.array([A_inverse, A_inverse @ H @ A_inverse]),
             residual_bar,

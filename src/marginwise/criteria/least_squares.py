@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
+from marginwise.covariance.groups import BlockDiagonal
 from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
@@ -70,8 +71,7 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
     ) / shrink  # ∂/∂(v s ρ), v fixed elsewhere
     m_bar = mean_bar / shrink[:, None]
     v_bar = unit * variance_bar / shrink + by_weight * weight / v
-    mu_bar = m_bar / g.free[:, None]
-    sigma_bar = (v_bar - np.einsum("ij,ij->i", m_bar, posterior.dual_mean)) / g.free**2
+    mu_bar, sigma_bar = _to_marginals(posterior, m_bar, v_bar)
 
     tau, residual = g.tau, g.prior.residual
     amplitudes = _amplitudes(posterior.model)
@@ -85,18 +85,30 @@ def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -
     return np.concatenate([[by_log_c if amplitudes is None else amplitudes @ by_kernel], by_kernel])
 
 
+def _to_marginals(posterior: ClassPosterior, m_bar: Array, v_bar: Array) -> tuple[Array, Array | BlockDiagonal]:
+    """Return the derivatives in μ and σ², from those in the moments of the cavities; of groups, in μ and Σ."""
+    free, b = posterior.gaussian.free, posterior.dual_mean
+    if posterior.group_cavities is not None:
+        return posterior.group_cavities.cotangents(m_bar, v_bar, b)
+    return m_bar / free[:, None], (v_bar - np.einsum("ij,ij->i", m_bar, b)) / free**2
+
+
 def _amplitudes(model: Model) -> Array | None:
     """Return how the logarithms of the kernel's hyperparameters grow with that of a factor of the kernel."""
     larger = model.kernel.scaled(2.0)
     return None if larger is None else np.log2(larger.values / model.kernel.values)
 
 
-def _to_sites(posterior: ClassPosterior, m_bar: Array, v_bar: Array, mu_bar: Array, sigma_bar: Array) -> Array:
+def _to_sites(
+    posterior: ClassPosterior, m_bar: Array, v_bar: Array, mu_bar: Array, sigma_bar: Array | BlockDiagonal
+) -> Array:
     """Return the derivatives in the logarithms of the sites' common factor, row by row."""
-    g, mean, b, own = posterior.gaussian, posterior.mean, posterior.dual_mean, posterior.gaussian.cavity_variance
-    pulled = g.times_covariance(mu_bar)
-    nu_bar = pulled - own[:, None] * m_bar
-    tau_bar = -g.times_squared(sigma_bar)
-    tau_bar += own**2 * v_bar - np.einsum("ij,ij->i", pulled, mean)
-    tau_bar += np.einsum("ij,ij->i", m_bar, own[:, None] * mean - (own**2)[:, None] * b)
+    g, b, own = posterior.gaussian, posterior.dual_mean, posterior.gaussian.cavity_variance
+    if posterior.group_cavities is not None:
+        tau_bar, nu_bar = posterior.group_cavities.to_sites(m_bar, v_bar, b)
+    else:
+        nu_bar = -own[:, None] * m_bar
+        tau_bar = own**2 * (v_bar - np.einsum("ij,ij->i", m_bar, b))
+    nu_bar += g.times_covariance(mu_bar)
+    tau_bar -= g.times_squared(sigma_bar) + np.einsum("ij,ij->i", nu_bar, posterior.mean)
     return np.asarray(g.tau * tau_bar + np.einsum("ij,ij->i", nu_bar, posterior.nu))

@@ -21,6 +21,7 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise.covariance.base import SiteCovariance
 from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian
+from marginwise.covariance.groups import GroupCavities
 from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
@@ -86,10 +87,20 @@ class ClassPosterior:
         return self.nu - self.gaussian.tau[:, None] * self.mean
 
     @cached_property
+    def group_cavities(self) -> GroupCavities | None:
+        """The joint distributions of groups of rows without their sites; None where rows are left out one by one."""
+        groups = self.problem.groups
+        return None if groups is None else GroupCavities.of(self.gaussian, groups)
+
+    @cached_property
     def cavity(self) -> Moments:
-        """Moments of the latent values without the rows' own sites, and without the offset."""
+        """Moments of the latent values without the sites of the row, or of its group, and without the offset."""
         v, residual = self.gaussian.cavity_variance, self.gaussian.prior.residual
-        return Moments(self.mean - v[:, None] * self.dual_mean, v if residual is None else v + residual)
+        if self.group_cavities is None:
+            mean = self.mean - v[:, None] * self.dual_mean
+        else:
+            v, mean = self.group_cavities.variance, self.group_cavities.mean(self.mean, self.dual_mean)
+        return Moments(mean, v if residual is None else v + residual)
 
     @property
     def staying(self) -> Array:

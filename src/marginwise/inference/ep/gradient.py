@@ -8,6 +8,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance.gaussian import SiteGaussian
+from marginwise.covariance.groups import BlockDiagonal, GroupCavities
 from marginwise.inference.ep.jacobian import SiteJacobian
 from marginwise.inference.ep.repetitions import without_one
 from marginwise.inference.ep.result import SiteApproximation
@@ -41,14 +42,25 @@ class LeftOutProbability(NamedTuple):
     by_c: Array
 
 
-def leave_one_out(gaussian: SiteGaussian, likelihood: WeightedLikelihood, problem: Problem) -> LeftOutProbability:
-    """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples.
+def leave_one_out(
+    gaussian: SiteGaussian,
+    likelihood: WeightedLikelihood,
+    problem: Problem,
+    cavities: GroupCavities | None = None,
+) -> LeftOutProbability:
+    """Return ln[Z_i(+)/(Z_i(+) + Z_i(-))]: the log-probability of each label given all other examples, or groups.
+
+    ``cavities`` are those of the problem's groups, if they are at hand.
 
     Several examples in a row have one site, and one of them is left out: what the others say of the latent value, the
     cavity tilted by t to the power of their weight, is a Gaussian of the same moments again.
     """
     y, remainder = problem.y, problem.weights - problem.left_out
-    rest = without_one(gaussian.cavity_mean, gaussian.cavity_variance, y, likelihood, remainder)
+    cavity = gaussian.cavity_mean, gaussian.cavity_variance
+    if problem.groups is not None:
+        cavities = cavities or GroupCavities.of(gaussian, problem.groups)
+        cavity = cavities.mean(gaussian.mean, gaussian.dual_mean), cavities.variance
+    rest = without_one(*cavity, y, likelihood, remainder)
     m, v = rest.mean, rest.variance
     one = likelihood.with_weight_one()
     right, wrong = one.tilted(m, v, y), one.tilted(m, v, -y)
@@ -81,29 +93,61 @@ def leave_one_out_with_gradient(
     linearised map (``jacobian``). For x = dm + b dv and dv, the movements of the cavities, with cotangents x̄, v̄:
 
         x̄ = L_m - β⁻²l₃ τ̄,   v̄ = L_v - bL_m - ½β⁻²l₄ τ̄ + ½β⁻¹l₃ ē,   τ̄ = -(Σ°∘Σ°)β⁻²v̄,   ē = Σ°β⁻¹x̄.
+
+    Where groups are left out, L has other cavities than the fixed point. They depend on the marginals and on the sites
+    themselves (``GroupCavities``), and their cotangents are added to those of τ and e, and of μ and Σ at fixed sites.
     """
     gaussian, tilted = result.gaussian, result.moments
     shares = problem.weights / problem.weights.sum()
-    loo = leave_one_out(gaussian, likelihood, problem)
-    free, b = gaussian.free, gaussian.dual_mean
+    cavities = None if problem.groups is None else GroupCavities.of(gaussian, problem.groups)
+    loo = leave_one_out(gaussian, likelihood, problem, cavities)
     jacobian = SiteJacobian(gaussian, tilted, cavities=True)
     scale, third, fourth = jacobian.scale, jacobian.third, jacobian.fourth  # σ, σ³l₃/β³, σ⁴l₄/β⁴
-    by_mean = shares * loo.by_mean * scale / free  # in units of the posterior's standard deviations from here on
-    by_variance = (shares * loo.by_variance - b * shares * loo.by_mean) * (scale / free) ** 2
-    right = by_variance + 0.5 * third * jacobian.correlate(by_mean)
+    start = _direct(gaussian, jacobian, shares * loo.by_mean, shares * loo.by_variance, cavities)
     accuracy = max(_ACCURACY, result.residual)
-    tau_bar = jacobian.solve_transposed(-jacobian.correlate_squared(right), accuracy)
-    x_bar = by_mean - third * tau_bar
-    e_bar = jacobian.correlate(x_bar)
-    v_bar = by_variance - 0.5 * fourth * tau_bar + 0.5 * third * e_bar
+    # in units of the posterior's standard deviations
+    tau_bar = jacobian.solve_transposed(start.tau - jacobian.correlate_squared(0.5 * third * start.e), accuracy)
+    x_bar = -third * tau_bar
+    e_bar = start.e + jacobian.correlate(x_bar)
+    v_bar = -0.5 * fourth * tau_bar + 0.5 * third * e_bar
 
     # At fixed cavities dτ/dC = -β⁻² ∂³ln Z/∂m²∂C and e = dν - μ dτ is β⁻¹ ∂²ln Z/∂m∂C, and the same for the blur.
     by_curvature, by_slope = -tau_bar * (scale / tilted.keep) ** 2, e_bar * scale / tilted.keep
     blur_bar = shares * loo.by_blur + _moved_by_blur(gaussian, tilted, by_curvature, by_slope)
-    by_kernel = gaussian.contract_marginals(x_bar / scale, v_bar / scale**2, blur_bar)
+    mean_bar, variance_bar = start.mean + x_bar / scale, v_bar / scale**2
+    covariance_bar = start.covariance
+    covariance_bar = (
+        covariance_bar.plus(variance_bar) if isinstance(covariance_bar, BlockDiagonal) else covariance_bar + variance_bar
+    )
+    by_kernel = gaussian.contract_marginals(mean_bar, covariance_bar, blur_bar)
     moved = by_curvature @ tilted.curvature_c + by_slope @ tilted.slope_c
     by_log_c = likelihood.C * (shares @ loo.by_c + moved)
     return float(shares @ loo.log_probability), np.concatenate([[by_log_c], by_kernel])
+
+
+class _Direct(NamedTuple):
+    """Cotangents of a function of cavities: of μ and Σ at fixed sites, and of τ and e in the posterior's units."""
+
+    mean: Array
+    covariance: Array | BlockDiagonal
+    tau: Array
+    e: Array
+
+
+def _direct(
+    gaussian: SiteGaussian, jacobian: SiteJacobian, m_bar: Array, v_bar: Array, cavities: GroupCavities | None
+) -> _Direct:
+    """Return those of a function with these cotangents of the moments of each row's cavity, or of its group's."""
+    free, b, scale = gaussian.free, gaussian.dual_mean, jacobian.scale
+    if cavities is None:  # a cavity does not depend on its own site: Σ° in the place of Σ
+        mean, variance = m_bar / free, (v_bar - b * m_bar) / free**2
+        return _Direct(
+            mean, variance, -jacobian.correlate_squared(variance * scale**2), jacobian.correlate(mean * scale)
+        )
+    mean, covariance = cavities.cotangents(m_bar, v_bar, b)
+    by_tau, by_e = cavities.to_sites(m_bar, v_bar, b)
+    by_tau -= gaussian.times_squared(covariance)
+    return _Direct(mean, covariance, by_tau / scale**2, (by_e + gaussian.times_covariance(mean)) / scale)
 
 
 def _by_variance(moments: Moments, v: Array) -> Array:

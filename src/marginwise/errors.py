@@ -58,6 +58,10 @@ class TableWarning(UserWarning):
     """A table was not taken quite as it stands, or a model learnt nothing from it."""
 
 
+class GroupWarning(TableWarning):
+    """Rows of a table belong together, and that limits what can be expected on new ones."""
+
+
 class NothingLearntWarning(TableWarning):
     """On rows that were left out a model is not clearly better than always predicting the shares of the classes."""
 

@@ -4,6 +4,8 @@ A row of weight 3 may be three examples that happen to be equal, or one that cou
 three copies tells nothing: the other two remember its label. So repetitions are believed where they show it: inputs
 that really repeat carry both labels sooner or later, copies never do; and where columns have so few values that rows
 agree by chance. Otherwise equal rows are one example, left out whole.
+
+Where rows are known to belong together, in groups, it is groups that are taken away: all rows of a group at a time.
 """
 
 from __future__ import annotations
@@ -74,8 +76,12 @@ def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Call
     return counts / np.bincount(rows, counts)[rows]
 
 
-def assign_folds(labels: Indices, examples: Array, n_folds: int, rng: np.random.Generator) -> Array:
+def assign_folds(
+    labels: Indices, examples: Array, n_folds: int, rng: np.random.Generator, groups: Indices | None = None
+) -> Array:
     """Return the number of examples of each row in each fold, shape (n, n_folds), labels spread evenly."""
+    if groups is not None:
+        return examples[:, None] * (assign_groups(labels, groups, n_folds, rng)[:, None] == np.arange(n_folds))
     numbers = np.maximum(1, np.round(examples)).astype(np.int64)
     most = max(1, min(_MOST_OF_A_ROW, _ONE_BY_ONE // len(numbers)))
     even = np.maximum(numbers - most, 0) // n_folds
@@ -88,3 +94,31 @@ def assign_folds(labels: Indices, examples: Array, n_folds: int, rng: np.random.
         np.add.at(counts, (rows, (np.arange(len(rows)) + first) % n_folds), 1.0)
         first += len(rows)
     return counts
+
+
+def assign_groups(labels: Indices, groups: Indices, n_folds: int, rng: np.random.Generator) -> Indices:
+    """Return the fold of each row: every group is in one fold, and folds have labels in equal shares as far as they can.
+
+    From the largest group on, each goes where it adds least to the sum over folds and labels of the squared share of a
+    label's rows; never does a fold get all rows of a label if another place is left.
+    """
+    _, numbers = np.unique(groups, return_inverse=True)
+    table = np.zeros((numbers.max() + 1, labels.max() + 1))
+    np.add.at(table, (numbers, labels), 1.0)
+    table = table[:, table.any(axis=0)]
+    shares = table / table.sum(axis=0)
+    order = rng.permutation(len(shares))
+    order = order[np.argsort(-shares[order].sum(axis=1), kind="stable")]
+    fold, load = np.empty(len(shares), dtype=np.intp), np.zeros((n_folds, shares.shape[1]))
+    for one in order:
+        own = shares[one]
+        whole = ((load + own > 1.0 - 1e-9) & (own > 0.0)).any(axis=1)
+        fold[one] = np.argmin(load @ own + shares.shape[1] * whole + 1e-9 * load.sum(axis=1))
+        load[fold[one]] += own
+    return fold[numbers.reshape(-1)]
+
+
+def groups_with(labels: Indices, groups: Indices, n_classes: int) -> Indices:
+    """Return the number of groups that each label occurs in."""
+    pairs = np.unique(groups * n_classes + labels)
+    return np.bincount(pairs % n_classes, minlength=n_classes)

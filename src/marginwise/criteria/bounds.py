@@ -25,6 +25,7 @@ class SupportVectorFraction(Criterion):
     """
 
     name = "sv-fraction"
+    leaves_rows = True
     direction = "minimise"
     smooth = False
     scale_free = True
@@ -49,6 +50,7 @@ class JaakkolaHaussler(Criterion):
     """
 
     name = "jaakkola-haussler"
+    leaves_rows = True
     direction = "minimise"
     smooth = False
     scale_free = True

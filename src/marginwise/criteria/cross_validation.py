@@ -1,6 +1,7 @@
 """k-fold cross-validation of the SVM: its error, and the log-loss of its normalised probabilities.
 
 Examples are assigned to the folds: equal rows are in one fold if they are one example, and otherwise spread over them.
+Groups of rows that are left out together are in one fold.
 
 The log-loss takes Q(y|θ) = t(yθ)/[t(θ) + t(-θ)], t(z) = exp[-C l_p(z)], the likelihood of eq. (lh) normalised
 over the two labels, at the latent value of the SVM trained without the fold.
@@ -185,9 +186,10 @@ class _Validation:
 
 
 def fold_counts(problem: Problem, folds: int, seed: int) -> Array:
-    """Return the number of examples of each row in each fold; there are never more folds than examples."""
-    number = max(1, min(folds, int(problem.counted.sum())))
-    return assign_folds(problem.labels, problem.counted, number, np.random.default_rng(seed))
+    """Return the number of examples of each row in each fold; never more folds than examples, or groups."""
+    units = problem.counted.sum() if problem.groups is None else len(np.unique(problem.groups))
+    number = max(1, min(folds, int(units)))
+    return assign_folds(problem.labels, problem.counted, number, np.random.default_rng(seed), problem.groups)
 
 
 def _validate(problem: Problem, counts: Array, model: Model, slack: Slack, state: Any) -> _Validation:

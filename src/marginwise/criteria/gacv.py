@@ -30,6 +30,7 @@ class GACV(Criterion):
     """
 
     name = "gacv"
+    leaves_rows = True
     direction = "minimise"
     slacks = ("linear",)
     smooth = False

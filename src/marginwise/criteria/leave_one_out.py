@@ -38,6 +38,7 @@ class LeaveOneOut(Criterion):
     """
 
     name = "loo"
+    leaves_rows = True
     direction = "minimise"
     smooth = False
     scale_free = True

@@ -25,7 +25,7 @@ class OverPairs(Criterion):
     def __init__(self, inner: Criterion) -> None:
         self.inner, self.likelihood = inner, inner.likelihood
         # What the class declares of itself is what the criterion inside is.
-        for name in ("name", "direction", "smooth", "scale_free", "log_probability", "slacks"):
+        for name in ("name", "direction", "smooth", "scale_free", "log_probability", "leaves_rows", "slacks"):
             setattr(self, name, getattr(inner, name))
 
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:

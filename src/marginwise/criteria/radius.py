@@ -59,6 +59,7 @@ class RadiusMargin(Criterion):
     """
 
     name = "radius-margin"
+    leaves_rows = True
     direction = "minimise"
     smooth = True
     scale_free = True

@@ -39,6 +39,7 @@ class RawSpan(Criterion):
     """
 
     name = "raw-span"
+    leaves_rows = True
     direction = "minimise"
     slacks = ("quadratic",)
     smooth = False
@@ -76,6 +77,7 @@ class Span(Criterion):
     """
 
     name = "span"
+    leaves_rows = True
     direction = "minimise"
     slacks = ("quadratic",)
     smooth = True

@@ -17,11 +17,15 @@ from sklearn.utils.validation import check_array, validate_data
 from marginwise._arrays import Array, Indices, Mask
 from marginwise.covariance import as_blocks
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
+from marginwise.estimators._groups import group_numbers
+from marginwise.multiplicity import agreement_by_chance, assign_groups, count_examples, counts_of
 from marginwise.row_hash import draw_rows, first_rows, group_ids, hash_rows, joint_ids, totals
 
 #: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
+
+#: Parts that groups are assigned to, of which some are set aside.
+_PARTS = 20
 
 
 def n_decisions(n_classes: int) -> int:
@@ -45,6 +49,8 @@ class ClassificationTable:
         In order.
     examples : array of shape (n,)
         How many examples each row stands for: how often it counts, until :meth:`counted` looks closer.
+    groups : array of int, shape (n,), or None
+        Numbers of the groups of rows that belong together; equal rows are one only within a group.
     places : array of int, shape (n_given,)
         Where each row that was given is in this table, -1 for rows that were left out.
     """
@@ -55,6 +61,7 @@ class ClassificationTable:
     classes: npt.NDArray[Any]
     examples: Array
     places: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    groups: Indices | None = None
 
     def rows(self, chosen: Indices) -> ClassificationTable:
         """Return the table of these rows, in memory."""
@@ -64,12 +71,13 @@ class ClassificationTable:
 
     def _of(self, X: Array, chosen: Any) -> ClassificationTable:
         columns = (self.codes[chosen], self.weights[chosen], self.classes, self.examples[chosen])
-        return ClassificationTable(X, *columns)
+        return ClassificationTable(X, *columns, groups=None if self.groups is None else self.groups[chosen])
 
     @cached_property
     def inputs(self) -> Indices:
-        """Numbers of the inputs, equal for equal ones."""
-        return group_ids(self.X)
+        """Numbers of the inputs, equal for equal ones of a group."""
+        inputs = group_ids(self.X)
+        return inputs if self.groups is None else joint_ids(inputs, self.groups)
 
     @cached_property
     def importance(self) -> Array:
@@ -102,7 +110,9 @@ class ClassificationTable:
         weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
         rows = order[first]
         places = _followed(self.places, self.merged_places)
-        return ClassificationTable(self.X[rows], self.codes[rows], weights, self.classes, examples, places)
+        # Groups are numbered in the order of the rows: what they are called does not matter.
+        groups = None if self.groups is None else first_rows(self.groups[rows])[1]
+        return ClassificationTable(self.X[rows], self.codes[rows], weights, self.classes, examples, places, groups)
 
     @property
     def merged_places(self) -> Indices:
@@ -117,10 +127,13 @@ class ClassificationTable:
     @cached_property
     def _groups(self) -> tuple[Indices, Indices]:
         """An order in which equal examples follow each other, and where in it each begins."""
-        order = np.lexsort([self.weights, self.codes, *self.X.T[::-1]])
-        X, codes = self.X[order], self.codes[order]
+        keys = [self.codes] if self.groups is None else [self.groups, self.codes]
+        order = np.lexsort([self.weights, *keys, *self.X.T[::-1]])
+        X = self.X[order]
         same = (X[1:] == X[:-1]) | (np.isnan(X[1:]) & np.isnan(X[:-1]))
-        new = ~same.all(axis=1) | (codes[1:] != codes[:-1])
+        new = ~same.all(axis=1)
+        for key in keys:
+            new |= key[order][1:] != key[order][:-1]
         return order, np.concatenate([[0], 1 + np.flatnonzero(new)])
 
     def merged_unsorted(self) -> ClassificationTable:
@@ -151,17 +164,17 @@ def _taken(X: Array, mask: Mask) -> Array:
 
 
 def check_table(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None, groups: Any = None
 ) -> ClassificationTable:
     """Check X, y and weights as scikit-learn does; the table holds the cells of X as numbers."""
     if y is None:
         validate_data(estimator, X, y)  # says that it takes y
     cells = estimator._learn(X)
     labels = check_X_y(np.zeros((len(cells), 1)), _of_one_kind(y), estimator=estimator)[1]
-    return classified(cells, labels, sample_weight, class_weight)
+    return classified(cells, labels, sample_weight, class_weight, groups)
 
 
-def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> ClassificationTable:
+def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None) -> ClassificationTable:
     """Check labels and weights; rows of weight zero are left out, which is what they mean."""
     y = np.asarray(_of_one_kind(y))
     check_classification_targets(y)
@@ -170,6 +183,7 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
     balanced = isinstance(class_weight, str) and class_weight == "balanced"
     if class_weight is not None and not balanced:
         weights = weights * _of_classes(class_weight, y)
+    numbers = None if groups is None else group_numbers(groups, len(y))
     kept = weights > 0
     if not kept.all():
         X, y, weights, given = X[kept], y[kept], weights[kept], given[kept]
@@ -183,7 +197,8 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> Classif
         weights = weights * (weights.sum() / (len(classes) * counts))[codes]
     _check_range(weights)
     places = np.where(kept, np.cumsum(kept) - 1, -1)
-    return ClassificationTable(X, codes, weights, classes, counts_of(given), places)
+    numbers = None if numbers is None else numbers[kept]
+    return ClassificationTable(X, codes, weights, classes, counts_of(given), places, numbers)
 
 
 def _weights_of(sample_weight: Any, n: int) -> Array:
@@ -216,11 +231,19 @@ def _of_one_kind(y: Any) -> Any:
     raise InvalidInputError("y", Finding(found), "labels of one kind, none missing: strings, whole numbers or booleans")
 
 
-def set_aside(codes: Indices, fraction: float | None, rng: np.random.Generator) -> Mask:
-    """Return which rows are set aside: this fraction of each class, at least one of it and never all."""
+def set_aside(
+    codes: Indices, fraction: float | None, rng: np.random.Generator, groups: Indices | None = None
+) -> Mask:
+    """Return which rows are set aside: this fraction of each class, at least one of it and never all.
+
+    Of groups, whole ones with about this fraction of the rows.
+    """
     aside = np.zeros(len(codes), dtype=bool)
     if fraction is None:
         return aside
+    if groups is not None:
+        parts = min(_PARTS, len(np.unique(groups)))
+        return assign_groups(codes, groups, parts, rng) < np.clip(round(fraction * parts), 1, parts - 1)
     for code in range(codes.max() + 1):
         rows = np.flatnonzero(codes == code)
         if len(rows) < 2:

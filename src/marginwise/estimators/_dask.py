@@ -25,7 +25,9 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
-def check_dask_table(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any) -> ClassificationTable:
+def check_dask_table(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None
+) -> ClassificationTable:
     """Return the table; its X is a Dask array of cells as numbers, and the estimator keeps the schema."""
     few = _few_rows(X)
     validate_data(estimator, few, reset=True, skip_check_array=True)
@@ -37,7 +39,7 @@ def check_dask_table(estimator: Any, X: Any, y: Any, sample_weight: Any, class_w
             "y", Finding(f"has shape {labels.shape}"), f"shape ({cells.shape[0]},), one label a row"
         )
     weights = sample_weight.compute() if is_dask(sample_weight) else sample_weight
-    return classified(cells, labels, weights, class_weight)
+    return classified(cells, labels, weights, class_weight, groups)
 
 
 def dask_cells(estimator: Any, X: Any) -> Any:

@@ -20,7 +20,13 @@ from marginwise._runtime.interrupts import hold_interrupts
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise._runtime.threads import threads_for
 from marginwise.covariance import as_blocks
-from marginwise.errors import ConvergenceWarning, InvalidInputError, NothingLearntWarning, TableWarning
+from marginwise.errors import (
+    ConvergenceWarning,
+    GroupWarning,
+    InvalidInputError,
+    NothingLearntWarning,
+    TableWarning,
+)
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
@@ -28,6 +34,7 @@ from marginwise.estimators._describing import DescribingMixin
 from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged_log_proba, averaged_moments
 from marginwise.estimators._explaining import explanation
 from marginwise.estimators._explanation import Explanation
+from marginwise.estimators._groups import require_groups
 from marginwise.estimators._parameters import (
     AUTO,
     BEST,
@@ -166,6 +173,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         ``marginwise.inspection`` says what they tell.
     row_groups_ : array of int, shape (n,)
         Which of these rows are copies of each other, and were left out together.
+    n_groups_ : int or None
+        The number of groups that ``fit`` was given, whose rows were left out together.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
@@ -181,6 +190,9 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     >>> bool(model.score(data.X_test, data.y_test) > 0.9)
     True
     """
+
+    _group_remarks: tuple[str, ...] = ()  # of models from before there were groups
+    n_groups_: int | None = None
 
     def __init__(
         self,
@@ -225,13 +237,17 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         self.random_state = random_state
         self.categorical_features = categorical_features
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedSVC:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
+
+        ``groups`` says which rows belong together, such as the visits of a patient: a label for each row, of any
+        hashable kind. What is left out then is a whole group at a time, in the criterion, in folds and in all that is
+        expected on new data: see the page on groups.
 
         Ctrl-C is a KeyboardInterrupt, and leaves the estimator as it was.
         """
         with as_before_unless_done(self), telling_of_compilation():
-            self._fit(X, y, sample_weight)
+            self._fit(X, y, sample_weight, groups)
         for message in sorted(self.ensemble_.warnings):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         self._warn()
@@ -241,6 +257,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         """Warn of what a user should know of the table: how it was taken, and whether anything was learnt from it."""
         for message in self._schema.remarks:
             warnings.warn(message, TableWarning, stacklevel=3)
+        for message in self._group_remarks:
+            warnings.warn(message, GroupWarning, stacklevel=3)
         if self._learnt_nothing_message:
             warnings.warn(self._learnt_nothing_message, NothingLearntWarning, stacklevel=3)
 
@@ -259,19 +277,21 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     @property
     def _remarks(self) -> list[str]:
         """All that a fit warns of."""
-        return [*sorted(self.ensemble_.warnings), *self._schema.remarks, *filter(None, [self._learnt_nothing_message])]
+        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks]
+        return [*remarks, *filter(None, [self._learnt_nothing_message])]
 
     @with_callbacks
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         check_parameters(self)
         self.__dict__.pop("compaction_", None)  # of what was fitted before
         chosen_criterion(self.criterion, self.slack)  # says what is wrong with it before the table is read
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        table, self._encoding, inputs = self._read(X, y, sample_weight)
+        table, self._encoding, inputs = self._read(X, y, sample_weight, groups)
         self.classes_ = table.classes
+        self._group_remarks, self.n_groups_ = self._check_groups(table)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
-        aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed))
+        aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed), table.groups)
         data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, self.rank, len(table.codes))
         if size is not None or is_dask(inputs):
@@ -283,7 +303,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             """Return what a fit that ended here would have, for callbacks that score it."""
             return {"ensemble_": ensemble_at(data, config, record.hyperparameters)}
 
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        given = {"sample_weight": sample_weight, "groups": groups}
+        metadata = {name: value for name, value in given.items() if value is not None} or None
         few = threads_for(config.policy.order(data.all.n))
         with few, whole_fit(self.progress), fit_task(self, at, X=X, y=y, metadata=metadata) as callbacks:
             watched = replace(config, settings=replace(config.settings, callbacks=callbacks))
@@ -332,13 +353,28 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             svm=self.predictor == "svm",
         )
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassificationTable, Encoding, Any]:
+    def _check_groups(self, table: ClassificationTable) -> tuple[tuple[str, ...], int | None]:
+        """Return remarks on the groups of a table, and their number, after a look at whether they can be left out."""
+        if table.groups is None:
+            return (), None
+        criterion, _ = chosen_criterion(self.criterion, self.slack)
+        if criterion is not None and criterion.leaves_rows:
+            raise InvalidInputError(
+                "criterion",
+                criterion.name,
+                '"auto" or another that leaves out groups ("ls-loo", "ep-loo", "cross-validation") or nothing at all '
+                '("ep-evidence"): it leaves out one row at a time',
+            )
+        return require_groups(table.groups, table.codes, table.classes), len(np.unique(table.groups))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[ClassificationTable, Encoding, Any]:
         """Return the checked table, what makes inputs of its cells, and these."""
+        given = (self, X, y, sample_weight, self.class_weight, groups)
         if is_dask(X):
-            table = check_dask_table(self, X, y, sample_weight, self.class_weight).merged_unsorted().counted()
+            table = check_dask_table(*given).merged_unsorted().counted()
             encoding = dask_encoding(table, self._schema, self.standardize)
             return table, encoding, encoded(table.X, encoding)
-        table = check_table(self, X, y, sample_weight, self.class_weight).merged().counted()
+        table = check_table(*given).merged().counted()
         encoding = Encoding.learnt(table.X, table.weights_in_class, self._schema.n_categories, self.standardize)
         return table, encoding, encoding(table.X)
 
@@ -364,7 +400,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         known = np.isfinite(logs[:, 0])
         rows = (logs[known], table.codes[known], table.weights[known], table.examples[known])
         wrong = ensemble.held_out_wrong
-        expected = expected_scores(*rows, None if wrong is None else wrong[known])
+        groups = None if table.groups is None else table.groups[known]
+        expected = expected_scores(*rows, None if wrong is None else wrong[known], groups)
         self.expected_error_, self.expected_log_loss_ = expected.error, expected.log_loss
         self.expected_error_se_, self.expected_log_loss_se_ = expected.error_se, expected.log_loss_se
         self._base_log_loss, self._learnt_nothing = expected.base_log_loss, expected.learnt_nothing
@@ -546,4 +583,5 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
 
 
 def _problem(inputs: Any, table: ClassificationTable) -> Problem:
-    return labelled_problem(inputs, table.codes, table.weights_in_class, len(table.classes), table.examples)
+    columns = (inputs, table.codes, table.weights_in_class, len(table.classes), table.examples, table.groups)
+    return labelled_problem(*columns)

@@ -66,12 +66,13 @@ def calibration(log_proba: Array, labels: Indices, weights: Array) -> Calibratio
     return Calibration(odds_sum / total, _log_odds(share))
 
 
-def cross_calibrated(log_proba: Array, labels: Indices, weights: Array) -> Array:
+def cross_calibrated(log_proba: Array, labels: Indices, weights: Array, groups: Indices | None = None) -> Array:
     """Return log-probabilities of examples that were left out, each recalibrated by others than its own part of them.
 
-    A calibration that has seen an example knows a little of its label.
+    A calibration that has seen an example knows a little of its label, and of those of its group.
     """
-    part = np.random.default_rng(0).permutation(len(labels)) % _PARTS
+    units = np.arange(len(labels)) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(-1)
+    part = (np.random.default_rng(0).permutation(units.max() + 1) % _PARTS)[units]
     corrected = np.empty_like(log_proba)
     for k in range(_PARTS):
         others = part != k

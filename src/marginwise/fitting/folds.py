@@ -10,7 +10,7 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.multiplicity import assign_folds
+from marginwise.multiplicity import assign_folds, groups_with
 from marginwise.problem import Problem
 
 #: Of a rare label at least so many rows stay in a part of them, or with many labels fewer.
@@ -34,7 +34,8 @@ class Folds:
         n_folds = min(SCHEDULE.n_folds, _second_commonest(problem))
         if n_folds < 2:
             return None
-        return cls(problem, assign_folds(problem.labels, problem.counted, n_folds, np.random.default_rng(seed)), seed)
+        rng = np.random.default_rng(seed)
+        return cls(problem, assign_folds(problem.labels, problem.counted, n_folds, rng, problem.groups), seed)
 
     def __len__(self) -> int:
         return self.counts.shape[1]
@@ -108,5 +109,8 @@ def sample_rows(problem: Problem, n_rows: int, rng: np.random.Generator) -> Indi
 
 def _second_commonest(problem: Problem) -> int:
     """Return how often the second commonest label can be assigned: the rarer one of two."""
-    counts = np.bincount(problem.labels, problem.counted, problem.n_classes)
+    if problem.groups is None:
+        counts = np.bincount(problem.labels, problem.counted, problem.n_classes)
+    else:
+        counts = groups_with(problem.labels, problem.groups, problem.n_classes)
     return int(np.sort(counts)[-2])

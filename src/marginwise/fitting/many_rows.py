@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from marginwise._arrays import Array
+from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import one_thread
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.config import Choice, Chosen, FitConfig
@@ -25,11 +25,15 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, WarmStart, selected, with_curvature, with_restarts
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
+from marginwise.multiplicity import assign_groups
 from marginwise.problem import Problem
 from marginwise.tuning import Tuning, tune_problem
 
 #: With the seed it draws the rows that searches with many length scales begin on.
 _NEAR = 7
+
+#: Parts that groups are assigned to, one of which chooses the spread.
+_PARTS = 3
 
 
 def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
@@ -81,13 +85,13 @@ class _Searches(NamedTuple):
         chosen, before = (0.0, WarmStart.after(searcher.criterion, begun)), None
         start = chosen[1].freed(self.rows.X.shape[1]).model
         rng = np.random.default_rng([self.config.settings.seed, _NEAR])
-        few = sample_rows(self.rows, min(SCHEDULE.near_rows, 2 * n // 3), rng)
-        near, others = self.rows.subset(few), self.rows.subset(np.setdiff1d(np.arange(n), few))
+        few, left = _parted(self.rows, min(SCHEDULE.near_rows, 2 * n // 3), rng)
+        near, others = self.rows.subset(few), self.rows.subset(left)
         for spread in sorted(spreads):
             settings = replace(searcher.quiet.with_spread(spread).going_on(SCHEDULE.near_evaluations), n_jobs=1)
             found = WarmStart.after(searcher.criterion, tune_problem(near, searcher.criterion, start, settings))
             told = self._told(near, others, found.model) if len(spreads) > 1 else None
-            if told is None or before is None or not _clearly_negative(told - before, others.weights):
+            if told is None or before is None or not _clearly_negative(told - before, others):
                 chosen, before = (spread, found), told
         return chosen
 
@@ -131,8 +135,20 @@ class _Searches(NamedTuple):
         return in_blocks(rows, self.rows.X, model.kernel, SCHEDULE.wide_local, seed, single=single)
 
 
-def _clearly_negative(gains: Array, weights: Array) -> bool:
-    """Say whether the mean of gains is negative at the level of the schedule."""
-    mean = np.average(gains, weights=weights)
-    error = np.sqrt(np.average((gains - mean) ** 2, weights=weights) / len(gains))
+def _parted(rows: Problem, size: int, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    """Return about so many random rows, and the others; of groups, none has rows in both."""
+    if rows.groups is None:
+        few = sample_rows(rows, size, rng)
+        return few, np.setdiff1d(np.arange(rows.n), few)
+    inside = np.flatnonzero(assign_groups(rows.labels, rows.groups, _PARTS, rng) > 0)
+    outside = np.setdiff1d(np.arange(rows.n), inside)
+    return inside[sample_rows(rows.subset(inside), min(size, len(inside)), rng)], outside
+
+
+def _clearly_negative(gains: Array, rows: Problem) -> bool:
+    """Say whether the mean of gains is negative at the level of the schedule; groups of rows are one each."""
+    shares = rows.weights / rows.weights.sum()
+    mean = float(shares @ gains)
+    units = np.arange(rows.n) if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1].reshape(-1)
+    error = np.linalg.norm(np.bincount(units, shares * (gains - mean)))
     return bool(mean < ndtri(SCHEDULE.worse_level) * error)

@@ -39,11 +39,17 @@ class ExpectedScores(NamedTuple):
 
 
 def expected_scores(
-    log_proba: Array, codes: Indices, weights: Array, examples: Array, wrong: Array | None = None
+    log_proba: Array,
+    codes: Indices,
+    weights: Array,
+    examples: Array,
+    wrong: Array | None = None,
+    groups: Indices | None = None,
 ) -> ExpectedScores:
     """Return what rows that were left out tell, each of so many equal ``examples`` that have a weight together.
 
     ``wrong`` is the share of them that was taken for another class, where the probabilities are means over folds.
+    Rows of one of the ``groups`` that were left out together err together: groups are independent, not rows.
     """
     if len(codes) == 0:
         return ExpectedScores()
@@ -52,21 +58,45 @@ def expected_scores(
     base = -np.log(np.bincount(codes, shares)[codes])
     wrong = log_proba.argmax(axis=1) != codes if wrong is None else wrong
     error = min(1.0, float(shares @ wrong))  # rounding may add up to more
-    worth = 1.0 / float(shares**2 @ (1.0 / examples))  # examples of unequal weights are worth fewer (Kish 1965)
+    worth = _worth(wrong, shares, examples, groups)
     near = (error * worth + 1.0) / (worth + 2.0)  # no error among few rows is not certain, either
     return ExpectedScores(
         error,
         float(shares @ loss),
         float(np.sqrt(near * (1.0 - near) / worth * _of_folds())),
-        _standard_error(loss, shares, examples),
+        _standard_error(loss, shares, examples, groups),
         float(shares @ base),
-        _standard_error(base - loss, shares, examples),
+        _standard_error(base - loss, shares, examples, groups),
     )
 
 
-def _standard_error(values: Array, shares: Array, examples: Array) -> float:
+def _worth(wrong: Array, shares: Array, examples: Array, groups: Indices | None) -> float:
+    """Return how many independent examples errors are worth; unequal weights are worth fewer (Kish 1965).
+
+    Of groups, as many as would give the mean error the variance that it has: from the number of groups, if all rows of
+    a group were right or wrong together, to that of rows. Without any error that can't be told, and groups are counted.
+    """
+    rows = 1.0 / float(shares**2 @ (1.0 / examples))
+    if groups is None:
+        return rows
+    error, total = float(shares @ wrong), np.bincount(groups, shares)
+    least = 1.0 / float(total @ total)
+    variance = _variance(wrong, shares, examples, groups)
+    return float(np.clip(error * (1.0 - error) / variance, min(least, rows), rows)) if variance > 0.0 else least
+
+
+def _standard_error(values: Array, shares: Array, examples: Array, groups: Indices | None) -> float:
+    return float(np.sqrt(_variance(values, shares, examples, groups) * _of_folds()))
+
+
+def _variance(values: Array, shares: Array, examples: Array, groups: Indices | None) -> float:
+    """Return the variance of a mean over independent examples, or over groups of them (Liang & Zeger 1986)."""
     deviations = values - shares @ values
-    return float(np.sqrt(shares**2 / examples @ deviations**2 * _of_folds()))
+    if groups is None:
+        return float(shares**2 / examples @ deviations**2)
+    by_group = np.bincount(groups, shares * deviations)
+    n_groups = len(np.unique(groups))
+    return float(by_group @ by_group) * n_groups / max(1.0, n_groups - 1.0)
 
 
 def _of_folds() -> float:

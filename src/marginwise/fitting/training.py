@@ -122,7 +122,7 @@ def _held_out(
     if problem.n_classes == 2 and problem.n > SCHEDULE.calibration_rows and calibrated:
         known = ~np.isnan(logs[:, 0])
         left_out = logs[known], problem.labels[known], problem.weights[known]
-        logs[known] = cross_calibrated(*left_out)
+        logs[known] = cross_calibrated(*left_out, None if problem.groups is None else problem.groups[known])
         return np.exp(logs), calibration(*left_out)
     return np.exp(logs), None
 

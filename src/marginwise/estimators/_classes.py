@@ -127,7 +127,7 @@ class ClassificationTable:
     @cached_property
     def _groups(self) -> tuple[Indices, Indices]:
         """An order in which equal examples follow each other, and where in it each begins."""
-        keys = [self.codes] if self.groups is None else [self.groups, self.codes]
+        keys = [self.codes] if self.groups is None else [self.groups, self._contents[self.groups], self.codes]
         order = np.lexsort([self.weights, *keys, *self.X.T[::-1]])
         X = self.X[order]
         same = (X[1:] == X[:-1]) | (np.isnan(X[1:]) & np.isnan(X[:-1]))
@@ -135,6 +135,16 @@ class ClassificationTable:
         for key in keys:
             new |= key[order][1:] != key[order][:-1]
         return order, np.concatenate([[0], 1 + np.flatnonzero(new)])
+
+    @cached_property
+    def _contents(self) -> npt.NDArray[np.uint64]:
+        """A number for each group that depends on nothing but its examples: neither on their order nor on its name."""
+        assert self.groups is not None
+        numbers = hash_rows(np.column_stack([self.X, self.codes]), 0)
+        groups, numbers = np.unique(np.array([self.groups, numbers], dtype=np.uint64), axis=1)
+        contents = np.zeros(int(self.groups.max()) + 1, dtype=np.uint64)
+        np.add.at(contents, groups.astype(np.intp), numbers)  # wraps around
+        return contents
 
     def merged_unsorted(self) -> ClassificationTable:
         """Return the same for rows that are not in memory, in the order that they have."""
@@ -231,9 +241,7 @@ def _of_one_kind(y: Any) -> Any:
     raise InvalidInputError("y", Finding(found), "labels of one kind, none missing: strings, whole numbers or booleans")
 
 
-def set_aside(
-    codes: Indices, fraction: float | None, rng: np.random.Generator, groups: Indices | None = None
-) -> Mask:
+def set_aside(codes: Indices, fraction: float | None, rng: np.random.Generator, groups: Indices | None = None) -> Mask:
     """Return which rows are set aside: this fraction of each class, at least one of it and never all.
 
     Of groups, whole ones with about this fraction of the rows.

@@ -97,7 +97,7 @@ def assign_folds(
 
 
 def assign_groups(labels: Indices, groups: Indices, n_folds: int, rng: np.random.Generator) -> Indices:
-    """Return the fold of each row: every group is in one fold, and folds have equal shares of labels as far as they can.
+    """Return the fold of each row: groups are in one fold each, and labels in equal shares as far as that can be.
 
     From the largest group on, each goes where it adds least to the sum over folds and labels of the squared share of a
     label's rows; never does a fold get all rows of a label if another place is left.

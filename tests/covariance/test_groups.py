@@ -26,7 +26,9 @@ N = 60
 H = Hyperparameters(1.5, 2.0, 0.3, [1.0, 2.0, 1.5])
 BLEND = Model(1.3, Blend(1.0, 0.2, 0.5, 0.8, 2.0, (1.0, 2.0, 1.5)))
 #: Of one row to nine, in no order.
-GROUPS = np.random.default_rng(4).permutation(np.repeat(np.arange(16), [9, 7, 7, 5, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1]))
+GROUPS = np.random.default_rng(4).permutation(
+    np.repeat(np.arange(16), [9, 7, 7, 5, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1])
+)
 COVARIANCES = ("dense", "low rank", "local")
 
 every_covariance = pytest.mark.parametrize("kind", COVARIANCES)
@@ -115,7 +117,7 @@ def test_cavities_of_expectation_propagation_are_its_gaussian_without_the_groups
 
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])
 def test_expectation_propagation_without_a_group_is_near_that_on_the_other_rows(slack):
-    """Other rows' sites have known the group, which is all that is approximate; rows left out one by one are far off."""
+    """Other rows' sites have known the group, which is all that is approximate; leaving out single rows is far off."""
     problem = grouped("dense")
     posterior = site_posterior(problem, H, as_slack(slack))
     ours = leave_one_out(posterior.gaussian, posterior.likelihood, problem).log_probability

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -24,7 +25,7 @@ from marginwise.row_hash import draw_rows, first_rows, group_ids, hash_rows, joi
 #: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 
-#: Parts that groups are assigned to, of which some are set aside.
+#: Most parts that groups are assigned to, of which some are set aside.
 _PARTS = 20
 
 
@@ -208,6 +209,8 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: An
     _check_range(weights)
     places = np.where(kept, np.cumsum(kept) - 1, -1)
     numbers = None if numbers is None else numbers[kept]
+    if numbers is not None and len(np.unique(numbers)) == len(numbers):
+        numbers = None  # a group for each row is none
     return ClassificationTable(X, codes, weights, classes, counts_of(given), places, numbers)
 
 
@@ -250,8 +253,9 @@ def set_aside(codes: Indices, fraction: float | None, rng: np.random.Generator, 
     if fraction is None:
         return aside
     if groups is not None:
-        parts = min(_PARTS, len(np.unique(groups)))
-        return assign_groups(codes, groups, parts, rng) < np.clip(round(fraction * parts), 1, parts - 1)
+        most = min(_PARTS, len(np.unique(groups)))
+        share = Fraction(min(max(fraction, 1.0 / most), 1.0 - 1.0 / most)).limit_denominator(most)
+        return assign_groups(codes, groups, share.denominator, rng) < share.numerator
     for code in range(codes.max() + 1):
         rows = np.flatnonzero(codes == code)
         if len(rows) < 2:

@@ -20,7 +20,10 @@ _WANTED = "for each row the group that it belongs to, such as its patient"
 
 def group_numbers(groups: Any, n: int) -> Indices:
     """Return a number for each of n rows, equal for rows of one group; labels of groups are of any hashable kind."""
-    labels = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
+    if isinstance(groups, list | tuple):
+        labels = np.fromiter(groups, dtype=object, count=len(groups))  # of tuples, too, no matrix
+    else:
+        labels = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
     if labels.shape != (n,):
         raise InvalidInputError("groups", Finding(f"has shape {labels.shape}"), f"shape ({n},), {_WANTED}")
     values = labels.tolist()

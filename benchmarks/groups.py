@@ -2,6 +2,7 @@
 
     python benchmarks/groups.py run [--seed 0] [--jobs 1] [--output results/groups.jsonl]
     python benchmarks/groups.py report [--output results/groups.jsonl]
+    python benchmarks/groups.py remark [--seed 0] [--draws 20] [--data DIR]
 
 Twenty made-up tables, ``SIZES`` × ``EFFECTS``, each with its own law. Inputs are a part that a group has in common and
 one of the row's own, in the shares that an effect says, and the log-odds of a label are a function of the inputs plus a
@@ -17,6 +18,7 @@ import argparse
 import json
 import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
+from sklearn import datasets
+from sklearn.preprocessing import StandardScaler
 
-from marginwise import TunedSVC, load_benchmark
+from marginwise import TunedSVC, load_benchmark, load_table
+from marginwise.errors import MarginwiseError
+from marginwise.estimators._alike import alike_in_runs
 
 NEW_GROUPS, ROWS_OF_NEW = 1000, 10
 INPUTS = 5
@@ -173,16 +179,69 @@ def _cells(one: dict[str, Any]) -> tuple[str, str]:
     )
 
 
+def remark(arguments: argparse.Namespace) -> None:
+    for name, effect in EFFECTS.items():
+        said, shuffled = 0, 0
+        for draw in range(arguments.draws):
+            for size in SIZES:
+                rng = np.random.default_rng([arguments.seed, draw, list(EFFECTS).index(name), SIZES.index(size)])
+                X, y = Law.drawn(effect, rng).rows(size.drawn(rng), rng)
+                order = rng.permutation(len(y))
+                said, shuffled = said + remarked(X, y), shuffled + remarked(X[order], y[order])
+        print(f"{name}: {said} of {arguments.draws * len(SIZES)} tables, {shuffled} in random order")
+    others = dict(known_tables(arguments.draws))
+    for path in sorted(arguments.data.rglob("*.csv*")) if arguments.data else ():
+        try:
+            table = load_table(path)
+        except MarginwiseError:
+            continue
+        others[path.name] = table.schema.cells(table.X)[0], np.unique(table.y, return_inverse=True)[1]
+    which = [name for name, (X, y) in others.items() if remarked(X, y)]
+    print(f"other tables: {len(which)} of {len(others)} {', '.join(which)}")
+
+
+def known_tables(draws: int) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
+    """Yield tables of scikit-learn, made-up ones several times, shuffled or sorted by class, and rounded ones."""
+    for name in ("iris", "wine", "breast_cancer", "digits"):
+        yield name, getattr(datasets, f"load_{name}")(return_X_y=True)
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        for shuffle in (True, False):
+            yield (
+                f"classification {seed} {shuffle}",
+                datasets.make_classification(400, 8, shuffle=shuffle, random_state=seed),
+            )
+            yield f"moons {seed} {shuffle}", datasets.make_moons(300, shuffle=shuffle, noise=0.2, random_state=seed)
+            yield f"circles {seed} {shuffle}", datasets.make_circles(300, shuffle=shuffle, noise=0.1, random_state=seed)
+            yield f"blobs {seed} {shuffle}", datasets.make_blobs(300, shuffle=shuffle, random_state=seed)[:2]
+        yield f"quantiles {seed}", datasets.make_gaussian_quantiles(n_samples=300, random_state=seed)
+        yield f"hastie {seed}", datasets.make_hastie_10_2(600, random_state=seed)
+        yield f"rounded {seed}", (np.round(rng.normal(size=(400, 3))), rng.integers(2, size=400))
+        copies = rng.integers(60, size=400)
+        yield f"copies {seed}", (rng.normal(size=(60, 4))[copies], copies % 2)
+        X = rng.normal(size=(400, 2))
+        yield f"nearly sorted {seed}", (X[np.argsort(X[:, 0] + 0.1 * rng.normal(size=400))], rng.integers(2, size=400))
+
+
+def remarked(X: np.ndarray, y: np.ndarray) -> bool:
+    """Return whether a fit would remark on it; gaps are filled by means, and inputs standardised."""
+    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    codes = np.unique(y, return_inverse=True)[1]
+    return alike_in_runs(StandardScaler().fit_transform(X), codes, np.arange(len(X)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for command in (run, report):
+    for command in (run, report, remark):
         one = commands.add_parser(command.__name__)
         one.add_argument("--output", type=Path, default=Path("results/groups.jsonl"))
+        one.add_argument("--seed", type=int, default=0)
+        one.add_argument("--jobs", type=int, default=1)
         one.set_defaults(command=command)
-        if command is run:
-            one.add_argument("--seed", type=int, default=0)
-            one.add_argument("--jobs", type=int, default=1)
+        if command is remark:
+            one.add_argument("--draws", type=int, default=20)
+            one.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     arguments.command(arguments)
 

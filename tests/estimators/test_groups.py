@@ -249,22 +249,25 @@ def test_rows_that_stop_searches_are_whole_groups(monkeypatch):
     assert inside.isdisjoint(groups[aside].tolist())
 
 
-def many(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return grouped_rows(100, 16, seed)
-
-
-@pytest.fixture(scope="module")
-def many_known() -> TunedSVC:
-    rows, labels, groups = many(7)
-    return tuned().fit(rows, labels, groups=groups)
-
-
-def test_many_rows(many_known):
-    """Beyond 1,500 rows there are no folds, and closed forms are what leaves groups out."""
+def test_many_rows_in_small(schedule):
+    schedule(exact_rows=200)
+    rows, labels, groups = grouped_rows(60, 6, seed=7)
+    model, without = tuned().fit(rows, labels, groups=groups), tuned().fit(rows, labels)
+    assert model.ensemble_.members[0].partition is not None
     new, truth, _ = grouped_rows(400, 10, seed=8)
-    error = 1.0 - many_known.score(new, truth)
-    assert abs(error - many_known.expected_error_) < 2.0 * many_known.expected_error_se_
-    without = tuned().fit(*many(7)[:2])
+    error = 1.0 - model.score(new, truth)
+    assert abs(error - model.expected_error_) < 2.0 * model.expected_error_se_
+    assert without.expected_error_ < error - 2.0 * without.expected_error_se_
+
+
+@pytest.mark.slow
+def test_many_rows():
+    """Beyond 1,500 rows there are no folds, and closed forms are what leaves groups out."""
+    rows, labels, groups = grouped_rows(100, 16, seed=7)
+    model, without = tuned().fit(rows, labels, groups=groups), tuned().fit(rows, labels)
+    new, truth, _ = grouped_rows(400, 10, seed=8)
+    error = 1.0 - model.score(new, truth)
+    assert abs(error - model.expected_error_) < 2.0 * model.expected_error_se_
     assert without.expected_error_ < error - 4.0 * without.expected_error_se_
 
 

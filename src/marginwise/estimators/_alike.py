@@ -27,7 +27,7 @@ _FEWEST, _FEWEST_OF_CLASS = 50, 20
 _SORTED, _FEWEST_STEPS = 0.95, 20
 
 ALIKE = (
-    "rows that follow each other are far more alike than other rows: if they belong together, as visits of a patient or "
+    "rows that follow each other are far more alike than others: if they belong together, as visits of a patient or "
     "parts of a recording do, say so (groups=…, or --groups COLUMN), or what is expected on new data is too good"
 )
 
@@ -65,7 +65,7 @@ def _each(codes: Indices) -> list[Mask]:
 def _is_sorted(column: Array) -> bool:
     steps = np.diff(column)
     up, down = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
-    return up + down >= _FEWEST_STEPS and max(up, down) >= _SORTED * (up + down)
+    return bool(up + down >= _FEWEST_STEPS and max(up, down) >= _SORTED * (up + down))
 
 
 def _distances(X: Array) -> tuple[Indices, int]:

@@ -19,6 +19,7 @@ from marginwise.inspection import held_out_report
 pytestmark = [
     pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::marginwise.errors.NothingLearntWarning"),
+    pytest.mark.filterwarnings("ignore:rows that follow each other:marginwise.errors.GroupWarning"),
 ]
 
 X, Y, GROUPS = grouped_rows(30, 6, seed=3)

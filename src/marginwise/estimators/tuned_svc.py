@@ -193,6 +193,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     """
 
     _group_remarks: tuple[str, ...] = ()  # of models from before there were groups
+    _groups: Indices | None = None
     n_groups_: int | None = None
 
     def __init__(
@@ -292,6 +293,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=groups is not None)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
+        self._groups = table.groups
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed), table.groups)
         data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, self.rank, len(table.codes))

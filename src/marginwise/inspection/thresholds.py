@@ -149,5 +149,5 @@ def _right(report: HeldOutReport, right: Mask, among: Mask) -> Proportion | None
     w, right = report.copies[among], right[among]
     worth = None
     if report.groups is not None and len(w):
-        worth = independent_examples(1.0 - right, w / w.sum(), w, report.groups[among])
+        worth = independent_examples((~right).astype(float), w / w.sum(), w, report.groups[among])
     return Proportion.of(w[right].sum(), w.sum(), worth)

@@ -15,7 +15,7 @@ from marginwise.fitting.folds import Folds
 from marginwise.fitting.judging import Jury
 from marginwise.fitting.labels import LeastSquaresLabels, Scale
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher, WarmStart, fold_search
+from marginwise.fitting.searching import Searcher, WarmStart
 from marginwise.fitting.stacking import combined, kept_weights
 from marginwise.problem import Problem, as_problem
 from marginwise.tuning import tune_problem
@@ -129,13 +129,13 @@ def test_a_spread_that_is_given_is_the_only_one_and_need_not_gain(tried):
 @pytest.mark.parametrize(("ard", "thorough"), [(1.0, True), (1.0, False), ("auto", True)])
 def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch, ard, thorough):
     budgets = []
-    plain = judging.fold_search
+    plain = judging._search
 
     def watched(inside, criterion, settings, start, evaluations):
         budgets.append(evaluations)
         return plain(inside, criterion, settings, start, 3)
 
-    monkeypatch.setattr(judging, "fold_search", watched)
+    monkeypatch.setattr(judging, "_search", watched)
     jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=ard, all_optima=thorough)
     most = jury.searcher.settings.limits.max_evaluations if thorough and ard != "auto" else None
     assert budgets[:4] == [SCHEDULE.shared_fold_evaluations] * 4
@@ -217,7 +217,7 @@ def test_normal_scores_are_judged_on_the_same_folds(schedule, many):
         if many and k >= SCHEDULE.first_folds:
             fit = WarmStart.mean(fits[: SCHEDULE.first_folds])
         else:
-            fit = fold_search(inside, jury.searcher.criterion, settings, main.searched.fits[k], None)
+            fit = judging._search(inside, jury.searcher.criterion, settings, main.searched.fits[k], None)
         fits.append(fit)
         expected.append(LeastSquaresLabels().train(inside, fit.model).predictor.log_proba(outside))
     np.testing.assert_allclose(scored.log_proba, np.concatenate(expected), atol=1e-10)

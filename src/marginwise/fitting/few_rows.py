@@ -33,7 +33,12 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         searcher = Searcher(small, config.declared.criterion, config.settings)
         first = searcher.first(config.declared.start, config.settings)
         folds = Folds.assign(replace(whole, inducing=small.inducing), config.settings.seed)
-        chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
+        if folds is None:
+            chosen = _given(searcher, first, config)
+        else:
+            jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
+            jury.hear(first, config.settings.n_jobs)
+            chosen = _stacked(jury, config)
         if small.inducing is None:
             return chosen
         # Label models that share a search share what it is polished to.
@@ -45,11 +50,9 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         return chosen._replace(choices=[one._replace(tuning=polished[one.tuning]) for one in chosen.choices])
 
 
-def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> Chosen:
-    """Judge the candidates on folds, and return those that stacking gives a weight."""
-    jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
-    jury.hear(first, config.settings.n_jobs)
-    judged, weights = jury.judged, jury.weights().tolist()
+def _stacked(jury: Jury, config: FitConfig) -> Chosen:
+    """Return the candidates that stacking gives a weight, searched on all rows."""
+    searcher, folds, judged, weights = jury.searcher, jury.folds, jury.judged, jury.weights().tolist()
     by_search: dict[Searched, float] = {}
     for one, weight in zip(judged, weights, strict=True):
         by_search[one.searched] = by_search.get(one.searched, 0.0) + weight

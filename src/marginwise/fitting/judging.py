@@ -29,7 +29,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import (
     Searcher,
     WarmStart,
-    fold_search,
+    for_fold,
     screened_search,
     selected,
     selections_of,
@@ -39,7 +39,7 @@ from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.progress import counter
-from marginwise.tuning import SearchSettings, Tuning
+from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +105,17 @@ class Jury:
         """Judge all candidates, those of the main kernel from its first search on."""
         declared, criterion = self.declared, self.searcher.criterion
         passes = len(declared.spreads) + len(declared.labels) + len(declared.auxiliaries)
+        many = self.searcher.are_many and declared.gated
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            self._spreads(self._on_folds(declared.start, first, criterion))
-            main = self.judged[-1]  # the search that gained most
+            main = self._one_length_scale(self._on_folds(declared.start, first, criterion))
+            for spread in declared.spreads[:: -1 if many else 1]:
+                found = self._with_spread(spread, main, many)
+                if found is not None:
+                    self.judged.append(found)
+                    main = found
+                if (found is not None) == many:  # up while it helps, or down until it does
+                    break
             self._other_labels(main.searched)
             self._other_view(main)
             for aux in declared.auxiliaries:
@@ -134,25 +141,21 @@ class Jury:
         if not self.searcher.are_many:
             groups = [range(K // 2), range(K // 2, K)] if auxiliary else [range(k, k + 1) for k in range(K)]
             parts = [self.folds.without(group) for group in groups]
-            calls = [delayed(_search)(part, criterion, self.searcher.quiet, after) for part in parts]
+            calls = [
+                delayed(_search)(part, criterion, self.searcher.quiet, after, SCHEDULE.shared_fold_evaluations)
+                for part in parts
+            ]
             found = outcomes(self._parallel, calls)
             fits = [fit for fit, group in zip(found, groups, strict=True) for _ in group]
         return Searched(start, 0.0, fits, criterion, tuning, auxiliary)
 
-    def _spreads(self, shared: Searched) -> None:
-        """Judge one length scale, then the spreads: all that gain, or the last one where it is given."""
-        declared, first = self.declared, self.declared.labels[0]
-        last = Judged(shared, first, Scale(), self._predict(shared, first, Scale()))
-        many = self.searcher.are_many and declared.gated
-        if declared.gated or not declared.spreads:
-            self.judged.append(last)
-        for spread in declared.spreads[:: -1 if many else 1]:
-            found = self._with_spread(spread, last, many)
-            if found is not None:
-                self.judged.append(found)
-                last = found
-            if (found is not None) == many:  # up while it helps, or down until it does
-                break
+    def _one_length_scale(self, shared: Searched) -> Judged:
+        """Judge one length scale for all inputs, which is a candidate unless a spread is given."""
+        labels = self.declared.labels[0]
+        judged = Judged(shared, labels, Scale(), self._predict(shared, labels, Scale()))
+        if self.declared.gated or not self.declared.spreads:
+            self.judged.append(judged)
+        return judged
 
     def _with_spread(self, spread: float, below: Judged, many: bool) -> Judged | None:
         """Return the candidate with a spread; None if it gains nothing."""
@@ -281,9 +284,13 @@ def _judge_screens(
         return found
 
 
-def _search(inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart) -> WarmStart:
+def _search(
+    inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart, evaluations: int | None
+) -> WarmStart:
+    """Return where a search on the rows that stay in ends, on one thread."""
     with one_thread():
-        return fold_search(inside, criterion, settings, start, SCHEDULE.shared_fold_evaluations)
+        settings = for_fold(settings, inside.n, start, evaluations)
+        return WarmStart.after(criterion, tune_problem(inside, criterion, start.model, settings))
 
 
 def _judge(
@@ -300,7 +307,7 @@ def _judge(
 
     On one thread, so that the digits do not depend on the number of other processes.
     """
+    if settings is not None:
+        start = _search(inside, criterion, settings, start, evaluations)
     with one_thread():
-        if settings is not None:
-            start = fold_search(inside, criterion, settings, start, evaluations)
         return start, labels.train(inside, scale(start.model)).predictor.log_proba(outside)

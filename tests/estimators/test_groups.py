@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from grouped import grouped_rows
 from marginwise import TunedSVC, compact, load_model, save_model
 from marginwise.errors import GroupWarning, InvalidInputError
-from marginwise.inspection import held_out_report
+from marginwise.inspection import held_out_report, operating_points, relevance_intervals
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::marginwise.errors.ConvergenceWarning"),
@@ -313,6 +316,25 @@ def test_reports_speak_of_groups(known, unknown):
     assert "new groups (30 groups)" in known.summary()._repr_html_()
     assert "expected on new data: error" in unknown.summary().to_text()
     assert held_out_report(known, Y).confusion.sum() == len(Y)
+
+
+def without_numbers(model: TunedSVC) -> TunedSVC:
+    """Return the same model without knowing which rows belong together."""
+    other = copy(model)
+    other._groups, other.ensemble_ = None, replace(model.ensemble_, groups=None)
+    return other
+
+
+def test_intervals_count_groups(known):
+    point, loose = operating_points(known, Y)[0], operating_points(without_numbers(known), Y)[0]
+    for own, other in zip(point[1:], loose[1:], strict=True):
+        assert own.value == other.value
+        assert own.high - own.low > 1.3 * (other.high - other.low)
+
+
+def test_relevances_are_drawn_around_the_criterion_of_groups(known):
+    own, other = (relevance_intervals(model, n_draws=4) for model in (known, without_numbers(known)))
+    assert np.abs(own.low - other.low).max() > 1e-6
 
 
 def test_models_are_stored_with_their_groups(known, tmp_path):

@@ -62,6 +62,9 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of the criterion, in a search (default: %(default)s)",
     )
+    tuning.add_argument(
+        "--max-seconds", type=float, metavar="S", help="end all searches after this time, and train what was found"
+    )
     add_run_arguments(tuning)
 
 
@@ -88,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         slack=arguments.slack,
         restarts=arguments.restarts,
         max_evaluations=arguments.max_evaluations,
+        max_seconds=arguments.max_seconds,
         class_weight=arguments.class_weight,
         progress=False if arguments.quiet else None,
         n_jobs=arguments.jobs,

@@ -95,6 +95,11 @@ class Jury:
         """Return the weights of all that were judged, 0 for those that are dropped."""
         return kept_weights(self._table([one.log_proba for one in self.judged]), self.folds.weights)
 
+    @property
+    def _late(self) -> bool:
+        """Whether no time is left for further candidates."""
+        return self.searcher.settings.limits.is_late
+
     def _table(self, columns: Sequence[Array]) -> Array:
         return np.column_stack([self.folds.own(column) for column in columns])
 
@@ -106,7 +111,7 @@ class Jury:
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
             self._spreads(self._on_folds(declared.start, first, criterion))
             self._other_labels()
-            for aux in declared.auxiliaries:
+            for aux in () if self._late else declared.auxiliaries:
                 own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
                 tuning = own.first(aux.start, own.quiet)
                 self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
@@ -142,6 +147,8 @@ class Jury:
         if declared.gated or not declared.spreads:
             self.judged.append(last)
         for spread in declared.spreads[:: -1 if many else 1]:
+            if self.judged and self._late:
+                break
             found = self._with_spread(spread, last, many)
             if found is not None:
                 self.judged.append(found)
@@ -176,7 +183,7 @@ class Jury:
     def _other_labels(self) -> None:
         """Judge the search that gained most, which is the last one, with the other label models."""
         last = self.judged[-1].searched
-        for labels in self.declared.labels[1:]:
+        for labels in () if self._late else self.declared.labels[1:]:
             scale = labels.scale(self.searcher.coarse, WarmStart.mean(last.fits).model)
             if scale is not None:
                 self._try(last, labels, scale)
@@ -196,7 +203,7 @@ class Jury:
     def _screened(self) -> None:
         """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
         declared = self.declared
-        if not declared.screens:
+        if self._late or not declared.screens:
             return
         criterion, settings = self.searcher.criterion, self.searcher.quiet
         calls = [

@@ -45,15 +45,18 @@ def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     start, spreads = config.declared.start, config.declared.spreads
     with one_thread():
         for view in views:
+            if choices and config.settings.limits.is_late:
+                break  # the first view predicts alone
             rows = sample if view is None else selected(sample, view)
             found = _Searches(rows, n_rows, view, config)
             begun = found.searcher.first(start, found.searcher.quiet if choices else config.settings)
             optima = distinct_optima(begun) if config.all_optima else best_only(begun)
             for one in optima:
-                choices.append(found.choice(one.tuning, spreads, one.share / len(views)))
+                choices.append(found.choice(one.tuning, spreads, one.share))
                 spreads = tuple(s for s in spreads if s == choices[-1].candidate.spread)  # the others take it
             start = begun.hyperparameters
-    return Chosen(choices, None)
+    total = sum(choice.weight for choice in choices)
+    return Chosen([choice._replace(weight=choice.weight / total) for choice in choices], None)
 
 
 class _Searches(NamedTuple):

@@ -183,7 +183,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
-        All searches of the main tuning.
+        Where there were ``restarts``: the searches from all starts, with one length scale unless ``combine`` is another
+        than "best". Otherwise the one of ``trace_``.
     ensemble_ : Ensemble
         The model behind it: its members, their weights, what was held out.
 
@@ -444,7 +445,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
 
     @property
     def restarts_(self) -> tuple[Tuning, ...]:
-        """All searches of that tuning."""
+        """The searches from all starts."""
         return self.ensemble_.main.tuning.restarts
 
     def predict_proba(self, X: Any) -> Array:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--model", "-m", metavar="FILE", help="model file to write (default: TABLE's name with .skops)")
     files.add_argument("--report", "-r", metavar="FILE", help="report to write (default: TABLE's name with .html)")
-    files.add_argument("--no-files", action="store_true", help="write neither, only print the summary")
+    files.add_argument("--no-files", action="store_true", help="write no files, only print the summary")
     add_report_arguments(files)
     add_tuning_arguments(parser)
     add_output_arguments(parser)
@@ -47,12 +47,12 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         type=_ard,
         default="auto",
         metavar="NUMBER",
-        help="how far length scales may differ, 0 for one that serves all inputs (default: auto, found by folds)",
+        help="how far length scales may differ, 0 for one shared by all inputs (default: auto, found by folds)",
     )
     tuning.add_argument(
         "--class-weight",
         choices=("balanced",),
-        help="balanced: all classes count the same, however many rows they have (default: all rows do)",
+        help="balanced: all classes count the same, however many rows they have (default: all rows count the same)",
     )
     tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
     tuning.add_argument(

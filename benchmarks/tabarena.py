@@ -115,7 +115,8 @@ def bag(paths, rows, names):
         X, y, Z, z, problem = split(path, rows)
         for name in names:
             with tempfile.TemporaryDirectory() as folder:
-                model = BaggedEnsembleModel(model_of(name)(problem_type=problem, path=folder, name=name), path=folder)
+                judged = {"problem_type": problem, "eval_metric": "roc_auc" if problem == "binary" else "log_loss"}
+                model = BaggedEnsembleModel(model_of(name)(path=folder, name=name, **judged), path=folder)
                 model.params["fold_fitting_strategy"] = "sequential_local"
                 start = time.perf_counter()
                 model.fit(X=X, y=y, k_fold=FOLDS, num_cpus=1)

@@ -38,22 +38,22 @@ _PARTS = 3
 
 def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     """Return what to train on so many rows, of which there is a sample to tune on."""
-    views: list[View | None] = [None]
-    if config.declared.scored:
-        views.append(NormalScores.of(sample.X, sample.weights))
-    choices: list[Choice] = []
-    start, spreads = config.declared.start, config.declared.spreads
+    declared = config.declared
+    as_they_are = _Searches(sample, n_rows, None, config)
     with one_thread():
-        for view in views:
-            rows = sample if view is None else selected(sample, view)
-            found = _Searches(rows, n_rows, view, config)
-            begun = found.searcher.first(start, found.searcher.quiet if choices else config.settings)
-            optima = distinct_optima(begun) if config.all_optima else best_only(begun)
-            for one in optima:
-                choices.append(found.choice(one.tuning, spreads, one.share / len(views)))
-                spreads = tuple(s for s in spreads if s == choices[-1].candidate.spread)  # the others take it
-            start = begun.hyperparameters
-    return Chosen(choices, None)
+        begun = as_they_are.searcher.first(declared.start, config.settings)
+        optima = distinct_optima(begun) if config.all_optima else best_only(begun)
+        choices: list[Choice] = []
+        spreads = declared.spreads
+        for one in optima:
+            choices.append(as_they_are.choice(one.tuning, spreads, one.share))
+            spreads = (choices[-1].candidate.spread,)  # the others take it
+        if not declared.scored:
+            return Chosen(choices, None)
+        view = NormalScores.of(sample.X, sample.weights)
+        again = _Searches(selected(sample, view), n_rows, view, config)
+        choices += [again.again(choice) for choice in choices]
+    return Chosen([choice._replace(weight=choice.weight / 2) for choice in choices], None)
 
 
 class _Searches(NamedTuple):
@@ -74,6 +74,12 @@ class _Searches(NamedTuple):
         tuning = with_restarts(begun, self._last(spread, near))
         labels, scale = self._labels(tuning.hyperparameters)
         return Choice(Candidate(self.config.declared.start, spread, labels), tuning, scale, weight, self.view)
+
+    def again(self, found: Choice) -> Choice:
+        """Return a member from where another's search has ended, who saw the same rows in another way."""
+        near = WarmStart.after(self.searcher.criterion, found.tuning)
+        tuning = self._last(found.candidate.spread, near)
+        return found._replace(tuning=tuning, view=self.view)
 
     def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, WarmStart]:
         """Search with a length scale for each input on few rows; the others choose among several spreads.

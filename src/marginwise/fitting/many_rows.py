@@ -71,14 +71,14 @@ class _Searches(NamedTuple):
     def choice(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Choice:
         """Return a member from where a search with one length scale has ended, with the best of some spreads."""
         spread, near = self._near(begun, spreads)
-        tuning = with_restarts(begun, self._last(spread, near))
+        tuning = with_restarts(begun, self._last(spread, near, SCHEDULE.wide_evaluations))
         labels, scale = self._labels(tuning.hyperparameters)
         return Choice(Candidate(self.config.declared.start, spread, labels), tuning, scale, weight, self.view)
 
     def again(self, found: Choice) -> Choice:
         """Return a member from where another's search has ended, who saw the same rows in another way."""
         near = WarmStart.after(self.searcher.criterion, found.tuning)
-        tuning = self._last(found.candidate.spread, near)
+        tuning = self._last(found.candidate.spread, near, SCHEDULE.view_evaluations)
         return found._replace(tuning=tuning, view=self.view)
 
     def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, WarmStart]:
@@ -106,9 +106,9 @@ class _Searches(NamedTuple):
         logs = self.config.declared.labels[0].train(near, model).predictor.log_proba(others.X)
         return logs[np.arange(others.n), others.labels]
 
-    def _last(self, spread: float, near: WarmStart) -> Tuning:
+    def _last(self, spread: float, near: WarmStart, evaluations: int) -> Tuning:
         """Search on the sample in blocks."""
-        settings = self.config.settings.with_spread(spread).going_on(SCHEDULE.wide_evaluations)
+        settings = self.config.settings.with_spread(spread).going_on(evaluations)
         settings = replace(settings, search=with_curvature(settings.search, near.curvature), seed=0, n_jobs=1)
         criterion = self.config.declared.criterion
         rows = self._in_blocks(self.rows, near.model, single=criterion.closed_form)

@@ -45,6 +45,8 @@ class Schedule:
         Level of significance at which a larger spread has to be worse on these to be left.
     wide_rows, wide_local, wide_evaluations : int
         Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
+    view_evaluations : int
+        Evaluations of the search that follows on another view of the same rows.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
@@ -99,7 +101,8 @@ class Schedule:
     worse_level: float = 0.1
     wide_rows: int = 6000
     wide_local: int = 250
-    wide_evaluations: int = 12
+    wide_evaluations: int = 8
+    view_evaluations: int = 4
     softmax_classes: int = 200
     softmax_rows: int = 2_000_000
     screened_share: float = 0.5

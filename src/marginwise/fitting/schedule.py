@@ -47,6 +47,9 @@ class Schedule:
         Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
     view_evaluations : int
         Evaluations of the search that follows on another view of the same rows.
+    scored_from : float
+        Root mean square distance of normal scores from straight lines in the inputs (1 - correlation²) from which they
+        are a candidate where rows are few.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
@@ -103,6 +106,7 @@ class Schedule:
     wide_local: int = 250
     wide_evaluations: int = 8
     view_evaluations: int = 4
+    scored_from: float = 0.08
     softmax_classes: int = 200
     softmax_rows: int = 2_000_000
     screened_share: float = 0.5

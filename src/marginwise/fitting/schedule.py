@@ -62,9 +62,10 @@ class Schedule:
     tuning_rows : int
         Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
         trained on all.
-    least_local, usual_local, most_local : int
+    least_local, usual_local, most_local, most_local_classes : int
         Inducing inputs m with local blocks, which have as many rows: the fewest that are worth it, the fewest that
-        are taken where memory allows, and the most.
+        are taken where memory allows, and the most, of two classes and of more: one factorisation serves all classes,
+        and classes that hardly overlap need a covariance that is nearly exact.
     local_pass_cost : int
         Multiplications nm² of one pass over the rows with local blocks, where m is between the last two.
     local_numbers : int
@@ -116,6 +117,7 @@ class Schedule:
     least_local: int = 200
     usual_local: int = 400
     most_local: int = 600
+    most_local_classes: int = 1200
     local_pass_cost: int = 2**32
     local_numbers: int = 10**8
     tuning_rank: int = 200

@@ -41,9 +41,9 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> Non
         default="keep",
         help="refuse: a cell that is missing is an error (default: %(default)s, the model takes it as such)",
     )
-    dialect = parser.add_argument_group("CSV and Excel files (default: recognised where that is safe)")
+    dialect = parser.add_argument_group("CSV and Excel files (default: detected where it is unambiguous)")
     dialect.add_argument("--header", choices=_YES_OR_NO, help="whether the first row holds the names of the columns")
-    dialect.add_argument("--delimiter", metavar="CHARACTER", help="what parts the cells")
+    dialect.add_argument("--delimiter", metavar="CHARACTER", help="what separates the cells")
     dialect.add_argument("--decimal", metavar="SIGN", help="the decimal sign of numbers, a point or a comma")
     dialect.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8, cp1252 or latin-1")
     dialect.add_argument("--skip", type=int, default=0, metavar="N", help="lines above the table, such as a title")

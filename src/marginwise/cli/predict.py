@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="columns of the table to write before the prediction, '' for none (default: those that name the rows "
         "and that the model does not use)",
     )
-    parser.add_argument("--proba", "-p", action="store_true", help="the probability of each class, too")
+    parser.add_argument("--proba", "-p", action="store_true", help="also the probability of each class")
     parser.add_argument(
         "--reasons", type=int, default=0, metavar="N", help="the N cells that contribute most to each prediction, too"
     )

@@ -253,10 +253,10 @@ class FitSummary:
     def shape(self) -> str:
         """What the decision looks like, in a sentence."""
         words = {
-            "straight": "a straight line",
+            "straight": "straight lines",
             "smooth": "smooth curves",
             "stepwise": "steps along single inputs",
-            "additive": "a function of each input on its own",
+            "additive": "functions of single inputs",
         }
         shares = [(words.get(shape, shape), share) for shape, share in ranked(self.term_shares) if share >= 0.005]
         if not shares:

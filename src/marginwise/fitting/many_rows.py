@@ -25,7 +25,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, WarmStart, selected, with_curvature, with_restarts
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
-from marginwise.multiplicity import assign_groups
+from marginwise.multiplicity import assign_groups, units_of
 from marginwise.problem import Problem
 from marginwise.tuning import Tuning, tune_problem
 
@@ -155,6 +155,5 @@ def _clearly_negative(gains: Array, rows: Problem) -> bool:
     """Say whether the mean of gains is negative at the level of the schedule; groups of rows are one each."""
     shares = rows.weights / rows.weights.sum()
     mean = float(shares @ gains)
-    units = np.arange(rows.n) if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1].reshape(-1)
-    error = np.linalg.norm(np.bincount(units, shares * (gains - mean)))
+    error = np.linalg.norm(np.bincount(units_of(rows.groups, rows.n), shares * (gains - mean)))
     return bool(mean < ndtri(SCHEDULE.worse_level) * error)

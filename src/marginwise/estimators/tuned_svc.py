@@ -35,6 +35,7 @@ from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged
 from marginwise.estimators._explaining import explanation
 from marginwise.estimators._explanation import Explanation
 from marginwise.estimators._groups import require_groups
+from marginwise.estimators._ordered import OrderedMixin, class_order
 from marginwise.estimators._parameters import (
     AUTO,
     BEST,
@@ -68,7 +69,7 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(OrderedMixin, DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
@@ -144,10 +145,18 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
         Columns that are categories: "from_dtype" takes those that hold words or are of a category type, None none of
         them; or a mask, places or names.
+    classes : {"auto", "ordered", "unordered"} or sequence of labels, default="auto"
+        Whether the classes have an order, as grades have. "ordered" takes the order of an ordered categorical of pandas
+        or an Enum of polars, or else that of the sorted labels; a sequence is the order itself, the lowest first.
+        "auto" is "ordered" for such a categorical only, and unordered with ``predictor="svm"``. Models with thresholds
+        on one latent function are then tried beside the others. Two classes are the same with and without an order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels, sorted, whether or not they have an order.
+    class_order_ : array of shape (n_classes,) or None
+        The labels from the lowest to the highest, None if they have no order.
     hyperparameters_ : Hyperparameters
         Of the member with the largest weight among those with the whole kernel;
         ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for inputs as the model sees them (standardised).
@@ -216,6 +225,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         n_jobs: int | None = None,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
+        classes: Any = "auto",
     ) -> None:
         self.ard = ard
         self.kernel = kernel
@@ -236,6 +246,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.categorical_features = categorical_features
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
@@ -288,6 +299,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight, groups)
         self.classes_ = table.classes
+        order = class_order(self.classes, y, table.classes, self.predictor)
+        self.class_order_ = None if order is None else table.classes[list(order)]
         self._group_remarks, self.n_groups_ = self._check_groups(table)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
@@ -297,7 +310,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))
-        config = self._config(table, inputs, aside, seed)
+        config = self._config(table, inputs, aside, seed, order)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -314,7 +327,9 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
                 self.ensemble_.svm  # noqa: B018  # is trained here
             self._describe(table)
 
-    def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int) -> FitConfig:
+    def _config(
+        self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int, order: tuple[int, ...] | None
+    ) -> FitConfig:
         """Return how the ensemble is fitted."""
         criterion, slack = chosen_criterion(self.criterion, self.slack)
         prior = Prior() if self.prior is None else self.prior
@@ -340,6 +355,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             svm=self.predictor == "svm",
             exact=policy.exact,
             many=many,
+            order=order,
         )
         return FitConfig(
             declared,

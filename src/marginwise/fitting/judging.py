@@ -100,12 +100,16 @@ class Jury:
 
     def hear(self, first: Tuning, n_jobs: int | None) -> None:
         """Judge all candidates, those of the main kernel from its first search on."""
-        declared, criterion = self.declared, self.searcher.criterion
-        passes = len(declared.spreads) + len(declared.labels) + len(declared.auxiliaries)
+        declared = self.declared
+        passes = sum(len(declared.spreads) + len(family.labels) for family in declared.families)
+        passes += len(declared.auxiliaries)
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            self._spreads(self._on_folds(declared.start, first, criterion))
-            self._other_labels()
+            for family in declared.families:
+                own = replace(self.searcher, criterion=family.criterion)
+                tuning = own.first(declared.start, own.quiet) if self.judged else first
+                self._spreads(self._on_folds(declared.start, tuning, family.criterion), family.labels[0])
+                self._other_labels(family.labels[1:])
             for aux in declared.auxiliaries:
                 own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
                 tuning = own.first(aux.start, own.quiet)
@@ -134,9 +138,9 @@ class Jury:
             fits = [fit for fit, group in zip(found, groups, strict=True) for _ in group]
         return Searched(start, 0.0, fits, criterion, tuning, auxiliary)
 
-    def _spreads(self, shared: Searched) -> None:
+    def _spreads(self, shared: Searched, first: LabelModel) -> None:
         """Judge one length scale, then the spreads: all that gain, or the last one where it is given."""
-        declared, first = self.declared, self.declared.labels[0]
+        declared = self.declared
         last = Judged(shared, first, Scale(), self._predict(shared, first, Scale()))
         many = self.searcher.are_many and declared.gated
         if declared.gated or not declared.spreads:
@@ -164,19 +168,20 @@ class Jury:
             else:
                 starts, under = below.searched.starts(n_inputs), settings
             jobs = [(k, starts[k], under, budget, first, below.scale) for k in others]
-            results = self._jobs(jobs)
+            results = self._jobs(jobs, below.searched.criterion)
             fits += [fit for fit, _ in results]
             logs = np.concatenate([*([] if logs is None else [logs]), *(log for _, log in results)])
             gains = not gated or (many and len(fits) < len(self.folds)) or self.folds.gain(logs, below.log_proba) > 0.0
             if not gains:
                 return None
         assert logs is not None
-        return Judged(Searched(below.searched.start, spread, fits, self.searcher.criterion), first, below.scale, logs)
+        searched = Searched(below.searched.start, spread, fits, below.searched.criterion)
+        return Judged(searched, first, below.scale, logs)
 
-    def _other_labels(self) -> None:
-        """Judge the search that gained most, which is the last one, with the other label models."""
+    def _other_labels(self, others: Sequence[LabelModel]) -> None:
+        """Judge the search that gained most, which is the last one, with other label models."""
         last = self.judged[-1].searched
-        for labels in self.declared.labels[1:]:
+        for labels in others:
             scale = labels.scale(self.searcher.coarse, WarmStart.mean(last.fits).model)
             if scale is not None:
                 self._try(last, labels, scale)
@@ -214,10 +219,10 @@ class Jury:
         """Return what models without a search of their own say of the rows that folds leave out."""
         numbers = range(len(self.folds)) if which is None else which
         jobs = [(k, searched.fits[k], None, None, labels, scale) for k in numbers]
-        return np.concatenate([logs for _, logs in self._jobs(jobs)])
+        return np.concatenate([logs for _, logs in self._jobs(jobs, searched.criterion)])
 
-    def _jobs(self, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
-        calls = [delayed(_judge)(*self.folds.split(k), self.searcher.criterion, *rest) for k, *rest in jobs]
+    def _jobs(self, jobs: Sequence[tuple[Any, ...]], criterion: Criterion) -> list[tuple[WarmStart, Array]]:
+        calls = [delayed(_judge)(*self.folds.split(k), criterion, *rest) for k, *rest in jobs]
         results = list(outcomes(self._parallel, calls))
         self._count(len(calls))
         return results

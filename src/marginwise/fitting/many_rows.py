@@ -8,6 +8,7 @@ probabilities of all rows weigh them when they are trained.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +16,10 @@ from scipy.special import ndtri
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import one_thread
-from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.candidates import Candidate, Family
 from marginwise.fitting.config import Choice, Chosen, FitConfig
 from marginwise.fitting.folds import sample_of, sample_rows
-from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels
+from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, ThresholdLabels
 from marginwise.fitting.optima import best_only, distinct_optima
 from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
@@ -44,29 +45,31 @@ def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     choices: list[Choice] = []
     start, spreads = config.declared.start, config.declared.spreads
     with one_thread():
-        for view in views:
+        for view, family in product(views, config.declared.families):
             rows = sample if view is None else selected(sample, view)
-            found = _Searches(rows, n_rows, view, config)
+            found = _Searches(rows, n_rows, view, config, family)
             begun = found.searcher.first(start, found.searcher.quiet if choices else config.settings)
             optima = distinct_optima(begun) if config.all_optima else best_only(begun)
+            share = 1.0 / (len(views) * len(config.declared.families))
             for one in optima:
-                choices.append(found.choice(one.tuning, spreads, one.share / len(views)))
+                choices.append(found.choice(one.tuning, spreads, one.share * share))
                 spreads = tuple(s for s in spreads if s == choices[-1].candidate.spread)  # the others take it
             start = begun.hyperparameters
     return Chosen(choices, None)
 
 
 class _Searches(NamedTuple):
-    """Searches on a sample of so many rows, seen in one way."""
+    """Searches on a sample of so many rows, seen in one way, for a family of label models."""
 
     rows: Problem
     n_rows: int
     view: View | None
     config: FitConfig
+    family: Family
 
     @property
     def searcher(self) -> Searcher:
-        return Searcher(self.rows, self.config.declared.criterion, self.config.settings)
+        return Searcher(self.rows, self.family.criterion, self.config.settings)
 
     def choice(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Choice:
         """Return a member from where a search with one length scale has ended, with the best of some spreads."""
@@ -97,14 +100,14 @@ class _Searches(NamedTuple):
 
     def _told(self, near: Problem, others: Problem, model: Model) -> Array:
         """Return the log-probabilities of the labels of other rows, of the model trained on a few."""
-        logs = self.config.declared.labels[0].train(near, model).predictor.log_proba(others.X)
+        logs = self.family.labels[0].train(near, model).predictor.log_proba(others.X)
         return logs[np.arange(others.n), others.labels]
 
     def _last(self, spread: float, near: WarmStart) -> Tuning:
         """Search on the sample in blocks."""
         settings = self.config.settings.with_spread(spread).going_on(SCHEDULE.wide_evaluations)
         settings = replace(settings, search=with_curvature(settings.search, near.curvature), seed=0, n_jobs=1)
-        criterion = self.config.declared.criterion
+        criterion = self.family.criterion
         rows = self._in_blocks(self.rows, near.model, single=criterion.closed_form)
         return tune_problem(rows, criterion, near.model, settings)
 
@@ -114,13 +117,13 @@ class _Searches(NamedTuple):
         The scale is found on many rows: latent functions of few are too small for many. The more classes, the fewer
         rows can be afforded.
         """
-        declared = self.config.declared.labels
+        declared = self.family.labels
         few = sample_of(self.rows, 2 * SCHEDULE.wide_rows // self.rows.n_classes, np.random.default_rng(0))
         rows = self._in_blocks(few, model, single=True)
         best: tuple[LabelModel, Scale] = declared[0], Scale()
         best_value = -np.inf
         for labels in declared:
-            if isinstance(labels, SoftmaxLabels) and self.n_rows > SCHEDULE.softmax_rows:
+            if isinstance(labels, (SoftmaxLabels, ThresholdLabels)) and self.n_rows > SCHEDULE.softmax_rows:
                 continue  # its mode is a long way
             scale = labels.scale(rows, model)
             if scale is not None and len(declared) > 1:

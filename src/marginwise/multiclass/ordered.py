@@ -28,7 +28,7 @@ from marginwise.problem import Problem
 _TURNS = 2
 
 #: Gain of a step of Newton's method, per example, at which the mode is reached; most steps, and times one is halved.
-_TOLERANCE, _MAX_STEPS, _MAX_CUTS = 1e-10, 50, 20
+_TOLERANCE, _MAX_STEPS, _MAX_CUTS = 1e-8, 50, 20
 
 #: Least curvature of a row, in units of its weight.
 _LEAST_CURVATURE = 1e-10

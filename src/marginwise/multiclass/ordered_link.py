@@ -64,6 +64,12 @@ class OrderedLink(Link):
         """By c: the average of Φ(a - βf) over f of variance V is Φ[(a - βm)/√(1 + β²V)]."""
         return self.widening * variance / self.steepness**2
 
+    @classmethod
+    def of(cls, parameters: Array, order: tuple[int, ...]) -> OrderedLink:
+        """Return the link with these :attr:`parameters`."""
+        steepness, widening, floor = np.exp(parameters[-3:]).tolist()
+        return cls(tuple(parameters[:-3].tolist()), steepness, widening, floor, order)
+
     @property
     def parameters(self) -> Array:
         """The thresholds, ln β, ln c, ln ε."""
@@ -117,10 +123,8 @@ def fit_ordered_link(
     parameters = climbed(height, begin, bounds, moving, 1e-3)
     parameters = climbed(height, parameters, bounds, np.ones(len(begin), dtype=bool), TOLERANCE)
     part = terms(parameters)
-    steepness, widening, floor = np.exp(parameters[-3:]).tolist()
-    link = OrderedLink(tuple(parameters[:-3].tolist()), steepness, widening, floor, order)
     value = _penalised(parameters, part, centre).value
-    return OrderedLinkFit(link, value, part.mean_bar[:, None], part.variance_bar)
+    return OrderedLinkFit(OrderedLink.of(parameters, order), value, part.mean_bar[:, None], part.variance_bar)
 
 
 def _usual(ranks: Indices, weights: Array, n_thresholds: int) -> Array:

@@ -45,8 +45,9 @@ class OrderedLink(Link):
     def log_proba(self, mean: Array, variance: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, K), from means of shape (n, 1)."""
         scale = 1.0 / np.sqrt(1.0 + self.widening * variance)[:, None]
-        z = scale * (_padded(np.array(self.thresholds)) - self.steepness * mean)
-        logs = log_interval(z[:, :-1], z[:, 1:])[:, ranks_of(self.order)]
+        z = scale * (np.array(self.thresholds) - self.steepness * mean)
+        ends = np.full((len(z), 1), np.inf)
+        logs = log_interval(np.hstack([-ends, z]), np.hstack([z, ends]))[:, ranks_of(self.order)]
         return np.logaddexp(np.log1p(-self.floor) + logs, np.log(self.floor / len(self.order)))
 
     def scores(self, mean: Array) -> Array:

@@ -24,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from results import Results
 from sklearn import datasets
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -35,6 +34,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from marginwise import TunedSVC
 from marginwise.inspection import order_scores
+from results import Results
 
 MEASURES = {"ranked_probability_score": 4, "log_loss": 4, "absolute_error": 3, "error": 1, "seconds": 1}
 METHODS = ("ordered", "unordered", "mord", "statsmodels", "boosting", "CatBoost")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
 from differences import gradient_error
-from marginwise.criteria.ordered import OrderedLeaveOneOut
 from marginwise.covariance.partition import Partition
+from marginwise.criteria.ordered import OrderedLeaveOneOut
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Linear
 from marginwise.likelihoods.interval import BEYOND, log_interval
@@ -40,7 +42,7 @@ def test_normal_scores_are_means_between_quantiles():
     assert WEIGHTS @ scores**2 == pytest.approx(WEIGHTS.sum())
     ends = norm.ppf(np.append(0.0, np.cumsum(np.bincount(GRADES, WEIGHTS)) / WEIGHTS.sum()).clip(0.0, 1.0))
     draws = norm.ppf((np.arange(200000) + 0.5) / 200000)
-    means = np.array([draws[(draws > low) & (draws <= high)].mean() for low, high in zip(ends, ends[1:], strict=False)])
+    means = np.array([draws[(draws > low) & (draws <= high)].mean() for low, high in itertools.pairwise(ends)])
     expected = (means / np.sqrt(WEIGHTS @ means[GRADES] ** 2 / WEIGHTS.sum()))[GRADES]
     np.testing.assert_allclose(scores, expected, atol=1e-3)
 
@@ -139,9 +141,10 @@ def test_the_scale_is_the_best_of_some():
     assert power == pytest.approx(round(power), abs=1e-12)
 
     def value(power):
-        return threshold_map(PROBLEM, MODEL.with_C(MODEL.C * 4.0**power), ORDER)[1].value - 0.5 * (
-            power * np.log(4.0)
-        ) ** 2
+        return (
+            threshold_map(PROBLEM, MODEL.with_C(MODEL.C * 4.0**power), ORDER)[1].value
+            - 0.5 * (power * np.log(4.0)) ** 2
+        )
 
     assert value(power) >= max(value(power - 1.0), value(power + 1.0))
     assert best_threshold_C(PROBLEM, Model(1.0, Linear()), ORDER) is not None

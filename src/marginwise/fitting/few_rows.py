@@ -95,7 +95,7 @@ def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
     """Return what to train where a class is too rare for folds: all label models, with the spread that is given."""
     declared = config.declared
     spread = 0.0 if declared.gated or not declared.spreads else declared.spreads[0]
-    choices = []
+    choices: list[Choice] = []
     for family in declared.families:
         own = replace(searcher, criterion=family.criterion)
         tuning = own.first(declared.start, own.quiet) if choices else first

@@ -1,4 +1,4 @@
-"""From a model to class probabilities: the slack likelihood by expectation propagation, least squares, softmax, or order.
+"""From a model to class probabilities: slacks by expectation propagation, least squares, softmax, or thresholds.
 
 Each of them is trained on a problem with a model, and gives a predictor, and what it says of each row without it. Least
 squares and softmax share a search: what differs is how large the latent functions are. So do the two models of classes

@@ -21,7 +21,7 @@ _LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
 class Interval(NamedTuple):
-    """ln q for q = Φ(h) - Φ(l), and the densities at both ends in units of q: ∂ln q/∂h = ``upper``, ∂ln q/∂l = -``lower``.
+    """ln q for q = Φ(h) - Φ(l), and the densities at both ends over q: ∂ln q/∂h = ``upper``, ∂ln q/∂l = -``lower``.
 
     The second derivatives are ∂²/∂h² = -h·upper - upper², ∂²/∂l² = l·lower - lower², ∂²/∂h∂l = upper·lower.
     """

@@ -50,9 +50,7 @@ def climbed(
     return position
 
 
-def _newton_step(
-    position: Array, here: Height, bounds: Array, moving: Mask
-) -> tuple[Array, float]:
+def _newton_step(position: Array, here: Height, bounds: Array, moving: Mask) -> tuple[Array, float]:
     """Return where Newton's method goes next, without what bounds hold back, and what it gains by that."""
     lower, upper = bounds
     slope = here.slope

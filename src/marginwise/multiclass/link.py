@@ -68,7 +68,7 @@ class SoftmaxLink(Link):
         return latent, np.repeat(spread[:, None], latent.shape[1], axis=1)
 
     def blurring(self, variance: Array) -> Array:
-        """By c: 1/√(1 + cv) is what a normal value of variance 8cv/π does to log-odds, here β times it (MacKay 1992)."""
+        """By c: 1/√(1 + cv) is what a variance of 8cv/π does to log-odds, here β times the value (MacKay 1992)."""
         return 8.0 / np.pi * self.widening * variance / self.steepness**2
 
     def log_proba(self, mean: Array, variance: Array) -> Array:

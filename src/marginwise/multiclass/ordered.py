@@ -120,9 +120,8 @@ def _mode(
 
 def _curvature(weights: Array, theta: Array, low: Array, high: Array) -> tuple[Array, Array]:
     """Return minus the second derivative of Σ w ln q in each latent value, and the first."""
-    l, h = low - theta, high - theta
-    q = interval(l, h)
+    low, high = low - theta, high - theta
+    q = interval(low, high)
     push = q.lower - q.upper
-    # One of two ends that are beyond has the density 0.
-    curvature = push**2 + q.upper * h - q.lower * l
+    curvature = push**2 + q.upper * high - q.lower * low  # the density of an end that is beyond is 0
     return weights * np.maximum(curvature, _LEAST_CURVATURE), weights * push

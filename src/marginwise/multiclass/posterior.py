@@ -215,7 +215,9 @@ def least_squares(problem: Problem, model: Model) -> ClassPosterior:
     covariance = problem.covariance(model)
     targets, offset = _targets(problem)
     precision = model.C * problem.weights
-    return posterior_of_sites(problem, model, covariance, precision, precision[:, None] * targets, offset, (model.C, 1.0))
+    return posterior_of_sites(
+        problem, model, covariance, precision, precision[:, None] * targets, offset, (model.C, 1.0)
+    )
 
 
 def softmax_map(problem: Problem, model: Model) -> ClassPosterior:

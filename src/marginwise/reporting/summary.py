@@ -190,8 +190,14 @@ class FitSummary:
         scores = OrderScores(**self.order_scores)
         ranked, away = scores.ranked_probability_score, scores.mean_absolute_error
         return [
-            (f"{ranked:.3f}", f"ranked probability score ({scores.base_ranked_probability_score:.3f} without any input)"),
-            (f"{away:.2f}", f"classes between median and truth ({scores.base_mean_absolute_error:.2f} without any input)"),
+            (
+                f"{ranked:.3f}",
+                f"ranked probability score ({scores.base_ranked_probability_score:.3f} without any input)",
+            ),
+            (
+                f"{away:.2f}",
+                f"classes between median and truth ({scores.base_mean_absolute_error:.2f} without any input)",
+            ),
         ]
 
     @property

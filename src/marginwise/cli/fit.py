@@ -58,8 +58,7 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         "--ordered",
         type=listed,
         nargs="?",
-        const="ordered",
-        default="unordered",
+        const=[],
         metavar="A,B,…",
         help="classes have an order, as grades have: that of the sorted classes, or this one, the lowest first",
     )
@@ -151,10 +150,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _ordered(labels: list[object], order: str | list[str]) -> str | list[object]:
-    """Return what ``classes`` is for TunedSVC: the labels that are written so, in this order."""
-    if isinstance(order, str):
-        return order
+def _ordered(labels: list[object], order: list[str] | None) -> str | list[object]:
+    """Return what ``classes`` is for TunedSVC: the labels that are written so, in this order; sorted if it is empty."""
+    if not order:
+        return "unordered" if order is None else "ordered"
     written = {str(label): label for label in labels}
     if sorted(order) != sorted(written):
         wanted = f"each of the classes {', '.join(written)} once (or nothing after it, at the end of the command)"

@@ -1,7 +1,7 @@
 """Classes with an order: ``TunedSVC(classes="ordered")`` beside itself without order, ordered models and boosting.
 
     python benchmarks/ordered.py run [--splits 10 15] [--data DIR] [--output results/ordered.csv]
-    python benchmarks/ordered.py report
+    python benchmarks/ordered.py report [--methods ordered unordered mord statsmodels boosting]
 
 Six tables: ``diabetes`` of scikit-learn in five grades of equal size; ``marriage`` (statsmodels' ``fair``, 1 to 5) and
 ``party`` (statsmodels' ``anes96``, 0 to 6); ``income`` in nine classes (``--data`` is the folder of ``income.csv.gz``);
@@ -10,7 +10,7 @@ anew at random, an order that means nothing; it is in no mean rank. 300 training
 
 Peers: ``mord`` (LogisticAT: all thresholds), ``statsmodels`` (OrderedModel, probit), ``boosting``
 (HistGradientBoostingClassifier) and ``CatBoost``, all with their defaults; the first two on standardised inputs, words
-as zeros and ones. Set OPENBLAS_NUM_THREADS=1.
+as zeros and ones. CatBoost takes minutes for a fit of ``income``. Set OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def main() -> None:
         return
     ranked = Results(arguments.output, MEASURES)
     ranked.rows = lambda: [row for row in results.rows() if row["set"] != CONTROL]  # type: ignore[method-assign]
-    ranked.report(METHODS)
+    ranked.report(arguments.methods)
     ranked.paired("ordered", "unordered", "log_loss")
     results.paired("ordered", "unordered", "ranked_probability_score")
 

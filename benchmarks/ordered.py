@@ -1,6 +1,6 @@
 """Classes with an order: ``TunedSVC(classes="ordered")`` beside itself without order, ordered models and boosting.
 
-    python benchmarks/ordered.py run [--splits 10 15] [--data DIR] [--output results/ordered.csv]
+    python benchmarks/ordered.py run [--splits 10 13] [--data DIR] [--output results/ordered.csv]
     python benchmarks/ordered.py report [--methods ordered unordered mord statsmodels boosting]
 
 Six tables: ``diabetes`` of scikit-learn in five grades of equal size; ``marriage`` (statsmodels' ``fair``, 1 to 5) and
@@ -167,7 +167,7 @@ def main() -> None:
     """Measure, or print the report."""
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=("run", "report"))
-    parser.add_argument("--splits", type=int, nargs=2, default=(10, 15), metavar=("FROM", "TO"))
+    parser.add_argument("--splits", type=int, nargs=2, default=(10, 13), metavar=("FROM", "TO"))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     parser.add_argument("--data", type=Path, metavar="DIR")
     parser.add_argument("--output", type=Path, default=Path("results/ordered.csv"))

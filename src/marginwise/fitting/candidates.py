@@ -116,9 +116,9 @@ class CandidateList:
         """All label models of the main kernel, with what their searches maximise."""
         return Family(self.criterion, self.labels), *self.others
 
-    def criterion_of(self, labels: LabelModel) -> Criterion:
-        """Return what searches for a label model of the main kernel maximise."""
-        return next(family.criterion for family in self.families if labels in family.labels)
+    def family_of(self, labels: LabelModel) -> Family:
+        """Return the family of a label model of the main kernel."""
+        return next(family for family in self.families if labels in family.labels)
 
 
 def candidates(

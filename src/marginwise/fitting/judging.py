@@ -98,6 +98,11 @@ class Jury:
         """Return the weights of all that were judged, 0 for those that are dropped."""
         return kept_weights(self._table([one.log_proba for one in self.judged]), self.folds.weights)
 
+    @property
+    def _late(self) -> bool:
+        """Whether no time is left for further candidates."""
+        return self.searcher.settings.limits.is_late
+
     def _table(self, columns: Sequence[Array]) -> Array:
         return np.column_stack([self.folds.own(column) for column in columns])
 
@@ -109,28 +114,32 @@ class Jury:
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
             for family in declared.families:
+                if self.judged and self._late:
+                    break
                 own = replace(self.searcher, criterion=family.criterion)
                 tuning = own.first(declared.start, own.quiet) if self.judged else first
                 self._family(self._on_folds(declared.start, tuning, family.criterion), family.labels)
-            for aux in declared.auxiliaries:
-                own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
-                tuning = own.first(aux.start, own.quiet)
-                self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
-            self._screened()
+            for further in (self._auxiliaries, self._screened):
+                if not self._late:
+                    further()
 
     def _family(self, shared: Searched, labels: Sequence[LabelModel]) -> None:
         """Judge a search with one length scale, those with several, other label models, and another view."""
         many = self.searcher.are_many and self.declared.gated
         main = self._one_length_scale(shared, labels[0])
         for spread in self.declared.spreads[:: -1 if many else 1]:
+            if self.judged and self._late:
+                break
             found = self._with_spread(spread, main, many)
             if found is not None:
                 self.judged.append(found)
                 main = found
             if (found is not None) == many:  # up while it helps, or down until it does
                 break
-        self._other_labels(main.searched, labels[1:])
-        self._other_view(main)
+        if not self._late:
+            self._other_labels(main, labels[1:])
+        if not self._late:
+            self._other_view(main)
 
     def held_out(self, vote: Vote | None) -> Array:
         """Return what the members together say of rows left out: log-probabilities in the long table of the folds."""
@@ -206,8 +215,9 @@ class Jury:
                 return None
         return Judged(replace(searched, fits=fits), labels, scale, logs)
 
-    def _other_labels(self, searched: Searched, others: Sequence[LabelModel]) -> None:
-        """Judge a search with other label models."""
+    def _other_labels(self, main: Judged, others: Sequence[LabelModel]) -> None:
+        """Judge the search that gained most with other label models."""
+        searched = main.searched
         for labels in others:
             scale = labels.scale(self.searcher.coarse, WarmStart.mean(searched.fits).model)
             if scale is not None:
@@ -240,6 +250,13 @@ class Jury:
         if len(rest):
             logs = np.concatenate([logs, self._predict(searched, labels, scale, rest)])
         self.judged.append(Judged(searched, labels, scale, logs))
+
+    def _auxiliaries(self) -> None:
+        """Judge the auxiliary models."""
+        for aux in self.declared.auxiliaries:
+            own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
+            tuning = own.first(aux.start, own.quiet)
+            self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
 
     def _screened(self) -> None:
         """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""

@@ -8,7 +8,6 @@ probabilities of all rows weigh them when they are trained.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, WarmStart, selected, with_curvature, with_restarts
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
-from marginwise.multiplicity import assign_groups
+from marginwise.multiplicity import assign_groups, units_of
 from marginwise.problem import Problem
 from marginwise.tuning import Tuning, tune_problem
 
@@ -39,23 +38,27 @@ _PARTS = 3
 
 def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     """Return what to train on so many rows, of which there is a sample to tune on."""
-    views: list[View | None] = [None]
-    if config.declared.scored:
-        views.append(NormalScores.of(sample.X, sample.weights))
+    declared = config.declared
     choices: list[Choice] = []
-    start, spreads = config.declared.start, config.declared.spreads
     with one_thread():
-        for view, family in product(views, config.declared.families):
-            rows = sample if view is None else selected(sample, view)
-            found = _Searches(rows, n_rows, view, config, family)
-            begun = found.searcher.first(start, found.searcher.quiet if choices else config.settings)
+        for family in declared.families:
+            if choices and config.settings.limits.is_late:
+                break
+            own = _Searches(sample, n_rows, None, config, family)
+            begun = own.searcher.first(declared.start, own.searcher.quiet if choices else config.settings)
             optima = distinct_optima(begun) if config.all_optima else best_only(begun)
-            share = 1.0 / (len(views) * len(config.declared.families))
+            spreads = declared.spreads
             for one in optima:
-                choices.append(found.choice(one.tuning, spreads, one.share * share))
-                spreads = tuple(s for s in spreads if s == choices[-1].candidate.spread)  # the others take it
-            start = begun.hyperparameters
-    return Chosen(choices, None)
+                choices.append(own.choice(one.tuning, spreads, one.share))
+                spreads = (choices[-1].candidate.spread,)  # the others take it
+        if declared.scored and not config.settings.limits.is_late:
+            view = NormalScores.of(sample.X, sample.weights)
+            seen = selected(sample, view)
+            families = [declared.family_of(choice.candidate.labels) for choice in choices]
+            others = [_Searches(seen, n_rows, view, config, family) for family in families]
+            choices += [own.again(choice) for own, choice in zip(others, choices, strict=True)]
+    total = sum(choice.weight for choice in choices)
+    return Chosen([choice._replace(weight=choice.weight / total) for choice in choices], None)
 
 
 class _Searches(NamedTuple):
@@ -74,9 +77,15 @@ class _Searches(NamedTuple):
     def choice(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Choice:
         """Return a member from where a search with one length scale has ended, with the best of some spreads."""
         spread, near = self._near(begun, spreads)
-        tuning = with_restarts(begun, self._last(spread, near))
+        tuning = with_restarts(begun, self._last(spread, near, SCHEDULE.wide_evaluations))
         labels, scale = self._labels(tuning.hyperparameters)
         return Choice(Candidate(self.config.declared.start, spread, labels), tuning, scale, weight, self.view)
+
+    def again(self, found: Choice) -> Choice:
+        """Return a member from where another's search has ended, who saw the same rows in another way."""
+        near = WarmStart.after(self.searcher.criterion, found.tuning)
+        tuning = self._last(found.candidate.spread, near, SCHEDULE.view_evaluations)
+        return found._replace(tuning=tuning, view=self.view)
 
     def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, WarmStart]:
         """Search with a length scale for each input on few rows; the others choose among several spreads.
@@ -103,9 +112,9 @@ class _Searches(NamedTuple):
         logs = self.family.labels[0].train(near, model).predictor.log_proba(others.X)
         return logs[np.arange(others.n), others.labels]
 
-    def _last(self, spread: float, near: WarmStart) -> Tuning:
+    def _last(self, spread: float, near: WarmStart, evaluations: int) -> Tuning:
         """Search on the sample in blocks."""
-        settings = self.config.settings.with_spread(spread).going_on(SCHEDULE.wide_evaluations)
+        settings = self.config.settings.with_spread(spread).going_on(evaluations)
         settings = replace(settings, search=with_curvature(settings.search, near.curvature), seed=0, n_jobs=1)
         criterion = self.family.criterion
         rows = self._in_blocks(self.rows, near.model, single=criterion.closed_form)
@@ -152,6 +161,5 @@ def _clearly_negative(gains: Array, rows: Problem) -> bool:
     """Say whether the mean of gains is negative at the level of the schedule; groups of rows are one each."""
     shares = rows.weights / rows.weights.sum()
     mean = float(shares @ gains)
-    units = np.arange(rows.n) if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1].reshape(-1)
-    error = np.linalg.norm(np.bincount(units, shares * (gains - mean)))
+    error = np.linalg.norm(np.bincount(units_of(rows.groups, rows.n), shares * (gains - mean)))
     return bool(mean < ndtri(SCHEDULE.worse_level) * error)

@@ -90,6 +90,8 @@ class HeldOutReport:
         How often it is in the table.
     examples : array of int, shape (n_rows,)
         Which example each row of the table is, -1 for rows without held-out probabilities.
+    groups : array of int, shape (n_examples,), or None
+        The group of each example, where rows of a group were left out together.
     order : array of int, shape (n_classes,), or None
         The places of the classes from the lowest to the highest, if they have an order.
 
@@ -110,6 +112,7 @@ class HeldOutReport:
     codes: Indices
     copies: Array
     examples: Indices
+    groups: Indices | None = None
     order: Indices | None = None
 
     @property
@@ -240,9 +243,11 @@ def held_out_report(model: Any, y: Any) -> HeldOutReport:
     examples = np.full(len(proba), -1)
     examples[known] = places
     copies = np.bincount(places).astype(float)
+    numbers = getattr(model, "_groups", None)
+    together = None if numbers is None else numbers[groups[known][first]]
     labels_in_order = getattr(model, "class_order_", None)
     order = None if labels_in_order is None else np.searchsorted(model.classes_, labels_in_order)
-    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples, order)
+    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples, together, order)
 
 
 def report_with_warning(model: Any, y: Any) -> HeldOutReport:

@@ -148,6 +148,6 @@ def test_whole_cells_of_another_run_take_the_place_of_old_ones() -> None:
     new = Findings(Trials(again), [Scan("pima", "le1-walk", 1, 2, ()), Scan("crabs", "le1-walk", 1, 2, ())])
     assert old.whole_cells(new) == {("crabs", "le1-walk")}  # of Pima one trial is missing
     found = old.with_cells(new)
-    assert found.everything().rows == [*again[:3], *pima]
+    assert list(found.everything().rows) == [*again[:3], *pima]
     assert found.scans == [new.scans[1], old.scans[1]]
-    assert old.with_cells(Findings(Trials([]))).everything().rows == rows
+    assert list(old.with_cells(Findings(Trials([]))).everything().rows) == rows

@@ -192,7 +192,7 @@ def _variations(findings: Findings) -> list[PagePart | str | None]:
         variations.pairs(findings),
         tables.known_noise(findings),
         variations.sampling_cost(findings),
-        told("open"),
+        *map(told, ("open", "kernels", "subsets")),
     ]
 
 

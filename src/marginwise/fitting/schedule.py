@@ -33,6 +33,8 @@ class Schedule:
     auxiliary_rows : int
         Most rows that an auxiliary model is tuned on: it has few hyperparameters, and an evaluation by expectation
         propagation costs several by least squares.
+    additive_from : int
+        Rows from which the kernel has a curve for each column as well: fewer can't tell it from the other terms.
     no_gain, no_gain_moves : float, int
         A search that others follow ends when so many moves raised the sum of log-probabilities by no more than this.
     last_evaluations, many_last_evaluations : int
@@ -45,6 +47,9 @@ class Schedule:
         Level of significance at which a larger spread has to be worse on these to be left.
     wide_rows, wide_local, wide_evaluations : int
         Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
+    scored_from : float
+        Root mean square distance of normal scores from straight lines in the inputs (1 - correlation²) from which they
+        are a candidate where rows are few.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
@@ -90,6 +95,7 @@ class Schedule:
     coarse_rows: int = 600
     halve_from: int = 300
     auxiliary_rows: int = 300
+    additive_from: int = 600
     no_gain: float = 0.05
     no_gain_moves: int = 3
     last_evaluations: int = 8
@@ -100,6 +106,7 @@ class Schedule:
     wide_rows: int = 6000
     wide_local: int = 250
     wide_evaluations: int = 12
+    scored_from: float = 0.08
     softmax_classes: int = 200
     softmax_rows: int = 2_000_000
     screened_share: float = 0.5

@@ -33,11 +33,13 @@ from marginwise.criteria import criterion_class, criterion_names
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
+from marginwise.estimators._monitoring import Updates
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._sets import Conformity
 from marginwise.estimators.compacting import CompactionReport
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.drift import DriftTest
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels, SoftmaxLabels
 from marginwise.fitting.stacking import Vote
@@ -80,6 +82,7 @@ _PARTS: tuple[type, ...] = (
     *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     *(Calibration, CompactionReport, Conformity),
+    *(DriftTest, Updates),
     *(Column, Encoding, Schema),
     Hyperparameters,
     PairMachines,

@@ -48,6 +48,7 @@ from marginwise.estimators._parameters import (
 from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
+from marginwise.estimators._updating import UpdatingMixin
 from marginwise.fitting.candidates import candidates
 from marginwise.fitting.config import FitConfig, TrainingData
 from marginwise.fitting.doubt import Doubt
@@ -68,7 +69,7 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
@@ -175,6 +176,9 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         Which of these rows are copies of each other, and were left out together.
     n_groups_ : int or None
         The number of groups that ``fit`` was given, whose rows were left out together.
+    updates_ : Updates or None
+        What has become of the model since it was tuned: how many rows were added and forgotten, how they were predicted
+        before, and whether tuning again would pay.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
@@ -277,7 +281,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     @property
     def _remarks(self) -> list[str]:
         """All that a fit warns of."""
-        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks]
+        updates = () if self.updates_ is None else self.updates_.remarks
+        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks, *updates]
         return [*remarks, *filter(None, [self._learnt_nothing_message])]
 
     @with_callbacks
@@ -312,6 +317,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)
             if self.predictor == "svm":
                 self.ensemble_.svm  # noqa: B018  # is trained here
+            self._keep_rows(table, sample_weight, groups)
             self._describe(table)
 
     def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int) -> FitConfig:

@@ -212,6 +212,11 @@ class Ensemble:
         return member.candidate.labels.restored(seen, member.hyperparameters, member.stored)
 
     @property
+    def is_exact(self) -> bool:
+        """Whether the covariances of all members are exact."""
+        return all(member.few_points is None and member.partition is None for member in self.members)
+
+    @property
     def n_points(self) -> int:
         """The number of points that a prediction is a sum over: training rows, inducing inputs, those of a block."""
         return max(map(self.points_of, self.members))

@@ -23,6 +23,7 @@ from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.multiclass.link import SoftmaxLink
+from marginwise.multiclass.mode import TOLERANCE
 from marginwise.multiclass.posterior import (
     ClassPosterior,
     best_softmax_C,
@@ -35,6 +36,10 @@ from marginwise.status import CONVERGED, Status
 
 #: Root mean square residual of expectation propagation with very many rows, in standard deviations of the posterior.
 _MANY_TOLERANCE = 1e-3
+
+#: Residual of expectation propagation, and largest change of a probability in the last step towards the mode of the
+#: softmax likelihood, in double precision: where both end does then not depend on where they begin.
+_EXACT_TOLERANCE = 1e-10
 
 
 class Trained(NamedTuple):
@@ -91,6 +96,10 @@ class LabelModel(ABC):
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         """Return the predictor again, for a covariance that is exact."""
 
+    def sites(self, stored: tuple[Array, ...]) -> Sites | None:
+        """Return the sites among what is stored, if there are any that training near by gains from."""
+        return None
+
 
 @dataclass(frozen=True)
 class SlackLabels(LabelModel):
@@ -101,7 +110,9 @@ class SlackLabels(LabelModel):
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         if problem.inducing is None:
-            posterior = site_posterior(problem, model, self.slack, start=start, with_gradient=False)
+            posterior = site_posterior(
+                problem, model, self.slack, start=start, tolerance=_EXACT_TOLERANCE, with_gradient=False
+            )
             stored: tuple[Array, ...] = (posterior.sites.tau, posterior.sites.nu)
         else:
             posterior = _many_rows(problem, model, self.slack, start)
@@ -116,6 +127,9 @@ class SlackLabels(LabelModel):
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         likelihood = self.slack.weighted(model.C, problem.weights)
         return GaussianPosterior.from_sites(problem, model, likelihood, Sites(*stored)).predictor
+
+    def sites(self, stored: tuple[Array, ...]) -> Sites | None:
+        return Sites(*stored)
 
 
 @dataclass(frozen=True)
@@ -145,13 +159,18 @@ class SoftmaxLabels(LabelModel):
         return None if C is None else Scale(C)
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
-        posterior = softmax_map(problem, model)
+        tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
+        posterior = softmax_map(problem, model, start, tolerance)
         trained = _trained_classes(posterior)
         return trained._replace(stored=(*trained.stored, posterior.precision, posterior.eta))
 
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         *_, precision, eta = stored
         return _restored_classes(class_posterior_from(problem, model, precision, eta), stored)
+
+    def sites(self, stored: tuple[Array, ...]) -> Sites | None:
+        *_, precision, eta = stored
+        return Sites(precision, eta)
 
 
 def _trained_classes(posterior: ClassPosterior) -> Trained:

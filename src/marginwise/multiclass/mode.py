@@ -15,6 +15,7 @@ from scipy.special import log_softmax
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import Sites
 from marginwise.problem import Problem
 
 #: The multiple, in units of max_k p_k(1 - p_k). The largest eigenvalue of the curvature is 1 to 2 times that
@@ -25,7 +26,7 @@ _CURVATURE = 1.4
 LEAST_CURVATURE = 1e-10
 
 #: Largest change of a probability in a step at which the mode is reached, and most steps towards it.
-_TOLERANCE, _MAX_STEPS = 1e-4, 200
+TOLERANCE, _MAX_STEPS = 1e-4, 200
 
 #: Steps after which the curvature is looked at again, and earlier steps that a step is combined with.
 _REFRESH, _DEPTH = 10, 6
@@ -40,8 +41,10 @@ class _State(NamedTuple):
     loss: float
 
 
-def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, Array]:
-    """Return θ and p at the mode, both of shape (n, K)."""
+def softmax_mode(
+    problem: Problem, covariance: SiteCovariance, start: Sites | None = None, tolerance: float = TOLERANCE
+) -> tuple[Array, Array]:
+    """Return θ and p at the mode, both of shape (n, K), from where the sites of one near by would have it."""
     weights, labels, rows = problem.weights, problem.labels, np.arange(problem.n)
     indicators = np.zeros((problem.n, problem.n_classes))
     indicators[rows, labels] = 1.0
@@ -50,13 +53,14 @@ def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, A
         logs = log_softmax(theta, axis=1)
         return _State(theta, b, logs, 0.5 * float(np.vdot(b, theta)) - float(weights @ logs[rows, labels]))
 
-    here = state(np.zeros_like(indicators), np.zeros_like(indicators))
+    b = np.zeros_like(indicators) if start is None else covariance.dual_mean(*start)
+    here = state(np.zeros_like(indicators) if start is None else covariance.times(b), b)
     rough, dual = np.empty(0), None
     history: list[tuple[_State, _State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         p = np.exp(here.logs)
-        if dual is None or step % _REFRESH == 0 or step < 3:  # at first the curvature changes fast
+        if dual is None or step % _REFRESH == 0 or (step < 3 and start is None):  # at first it changes fast
             rough = weights * np.maximum(_CURVATURE * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
             dual = covariance.dual_solver(rough)
             history.clear()
@@ -74,7 +78,7 @@ def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, A
             del history[:-1]
         moved = np.abs(np.exp(there.logs) - p).max()
         here = after
-        if moved < _TOLERANCE:
+        if moved < tolerance:
             break
     return here.theta, np.exp(here.logs)
 

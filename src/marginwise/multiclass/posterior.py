@@ -20,14 +20,14 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance.base import SiteCovariance
-from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian
+from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian, Sites
 from marginwise.covariance.groups import GroupCavities
 from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.model import Model
 from marginwise.multiclass.link import SoftmaxLink, fit_link
-from marginwise.multiclass.mode import LEAST_CURVATURE, softmax_mode
+from marginwise.multiclass.mode import LEAST_CURVATURE, TOLERANCE, softmax_mode
 from marginwise.problem import Problem
 
 #: Powers of 4 that C may be multiplied by for the softmax likelihood, and the one that is nearest to most tables.
@@ -224,13 +224,15 @@ def least_squares(problem: Problem, model: Model) -> ClassPosterior:
     return _posterior(problem, model, covariance, precision, precision[:, None] * targets, offset, (model.C, 1.0))
 
 
-def softmax_map(problem: Problem, model: Model) -> ClassPosterior:
-    """Return the posterior around the mode of the softmax likelihood."""
+def softmax_map(
+    problem: Problem, model: Model, start: Sites | None = None, tolerance: float = TOLERANCE
+) -> ClassPosterior:
+    """Return the posterior around the mode of the softmax likelihood; ``start`` are sites of one near by."""
     kernel = model.kernel.scaled(model.C)
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
     covariance = problem.covariance(Model(1.0, kernel))
-    theta, p = softmax_mode(problem, covariance)
+    theta, p = softmax_mode(problem, covariance, start, tolerance)
     # the mean of the K - 1 eigenvalues of diag(p) - ppᵀ that are not 0
     mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (problem.n_classes - 1)
     precision = problem.weights * np.maximum(mean_curvature, LEAST_CURVATURE)

@@ -92,6 +92,8 @@ class FitSummary:
         What the fit took, where that is known.
     positive_class : str or None
         The class whose rows are to be found, None where none is meant.
+    updates : str
+        How many rows it was tuned on, and what has been added and forgotten since; empty if nothing has.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class FitSummary:
     warnings: list[str]
     seconds: float | None
     positive_class: str | None = None
+    updates: str = ""
 
     def __repr__(self) -> str:
         remarks = "".join(f"note: {visible(' '.join(message.split()))}\n" for message in self.warnings)
@@ -187,7 +190,8 @@ class FitSummary:
         else:
             least, most = min(self.classes.values()), max(self.classes.values())
             classes = f"one of {len(self.classes)} classes, with {least} to {numbered(most, 'row')} each"
-        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
+        since = f"; {self.updates}" if self.updates else ""
+        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}{since}"
 
     def to_text(self) -> str:
         """Return it for a terminal."""
@@ -338,6 +342,7 @@ def summarise(
         warnings=list(warnings),
         seconds=seconds,
         positive_class=None if place is None else words[place],
+        updates="" if model.updates_ is None else str(model.updates_),
     )
 
 

@@ -152,7 +152,7 @@ class UpdatingMixin:
         if cells is not None:
             taken = table.places[n:] >= 0
             svm = self.predictor == "svm"
-            function = Ensemble.svm_log_proba if svm else Ensemble.log_proba
+            function = Ensemble.svm_log_proba if svm else Ensemble.log_proba_of_few
             seen_first[table.places[n:][taken]] = self._rows(function, averaged_log_proba, cells[taken])
             if old.groups is not None and new.groups is not None:
                 known[table.places[n:][taken]] = np.isin(new.groups[taken], old.groups[self._places >= 0])

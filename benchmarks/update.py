@@ -1,0 +1,210 @@
+"""Rows that come later: what an update costs beside a new fit, whether it is exact, and whether drift is noticed.
+
+    python benchmarks/update.py time [--rows 1000] [--added 100] [--updates 10]
+    python benchmarks/update.py drift [--seeds 10] [--choose]
+
+``time`` fits a model to made-up rows of two and of three classes, 10 columns, and updates it with more of them. Beside
+the seconds of each update stand those of fitting anew on all rows, and the largest difference of a probability of 1,000
+further rows from the same members, trained from nothing on all rows in another order.
+
+``drift`` fits models to 500 made-up rows and updates them ten times with 50 each. Without drift all are alike; with it
+they change from the first or the sixth update on, in one of the ways of ``CHANGES``. Counted are alarms. With
+``--choose`` it is the bets of ``fitting/drift.py`` that are compared, on seeds that the other command does not use.
+Set OPENBLAS_NUM_THREADS=1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import softmax
+
+from marginwise import TunedSVC
+from marginwise.errors import TuningWarning
+from marginwise.fitting import drift
+from marginwise.fitting.stacking import combined
+
+Rows = tuple[np.ndarray, np.ndarray]
+
+
+def made_up(n: int, n_classes: int, rng: np.random.Generator, truth: np.random.Generator) -> Rows:
+    """Return rows of 10 columns, of which 5 matter, straight or curved."""
+    X = rng.normal(size=(n, 10))
+    straight, curved = truth.normal(size=(5, n_classes)), truth.normal(size=(5, n_classes))
+    scores = 1.5 * X[:, :5] @ straight / np.sqrt(5) + (X[:, :5] ** 2 - 1.0) @ curved / np.sqrt(5)
+    return X, (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+
+
+def kept_the_same(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
+    return X, y
+
+
+def noisier(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
+    """One label in four is drawn at random."""
+    return X, np.where(rng.random(len(y)) < 0.25, rng.integers(0, 2, len(y)), y)
+
+
+def broken(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
+    """Two of the columns that matter hold what belongs to other rows."""
+    X = X.copy()
+    X[:, :2] = rng.permutation(X[:, :2])
+    return X, y
+
+
+def moved(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
+    """The columns have another origin: one standard deviation further, as after a new calibration of instruments."""
+    return X + 1.0, y
+
+
+def other_unit(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
+    """Two of the columns that matter are in another unit."""
+    X = X.copy()
+    X[:, :2] *= 2.54
+    return X, y
+
+
+def reversed_there(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
+    """The labels mean the opposite for one row in five, where the last column is large."""
+    return X, np.where(X[:, 9] > 0.84, 1 - y, y)
+
+
+CHANGES: dict[str, Callable[..., Rows]] = {
+    one.__name__.replace("_", " "): one for one in (noisier, broken, moved, other_unit, reversed_there)
+}
+
+
+def trained_anew(model: TunedSVC, X: np.ndarray, seed: int) -> np.ndarray:
+    """Return class probabilities of the members, trained from nothing on the model's rows in a random order."""
+    ensemble, inputs = model.ensemble_, model._encoding(X)
+    rows = ensemble.problem.subset(np.random.default_rng(seed).permutation(len(ensemble.X)))
+    logs = []
+    for member in ensemble.members:
+        seen = replace(rows, X=member.inputs(rows.X))
+        trained = member.candidate.labels.train(seen, member.hyperparameters)
+        logs.append(trained.predictor.log_proba(member.inputs(inputs)))
+    return softmax(combined(np.array(logs), ensemble.weights, None), axis=1)
+
+
+def exact_difference(model: TunedSVC, X: np.ndarray) -> float:
+    """Return the largest difference of a probability from training anew, before variances are made of few columns."""
+    inputs, ensemble = model._encoding(X), model.ensemble_
+    return float(np.abs(np.exp(ensemble.log_proba_of_few(inputs)) - trained_anew(model, X, 0)).max())
+
+
+def measure_time(arguments: argparse.Namespace) -> None:
+    """Print the seconds of updates and of new fits."""
+    warnings.simplefilter("ignore", TuningWarning)
+    TunedSVC(random_state=0).fit(*made_up(200, 2, *_generators(7)))  # compiled
+    for n_classes in (2, 3):
+        total = arguments.rows + arguments.added * arguments.updates
+        X, y = made_up(total + 1000, n_classes, *_generators(0))
+        model = TunedSVC(random_state=0).fit(X[: arguments.rows], y[: arguments.rows])
+        members = ", ".join(f"{member.labels} {member.weight:.2f}" for member in model.ensemble_.members)
+        print(f"\n{n_classes} classes, tuned on {arguments.rows} rows: {members}\n")
+        print("| rows | s to update | s to fit anew | ratio | difference |\n|---:|---:|---:|---:|---:|")
+        sums = np.zeros(2)
+        for stop in range(arguments.rows + arguments.added, total + 1, arguments.added):
+            start = time.perf_counter()
+            model.update(X[stop - arguments.added : stop], y[stop - arguments.added : stop])
+            updated = time.perf_counter()
+            TunedSVC(random_state=0).fit(X[:stop], y[:stop])
+            spent = np.array([updated - start, time.perf_counter() - updated])
+            sums += spent
+            difference = exact_difference(model, X[total:])
+            cells = f"{spent[0]:.2f} | {spent[1]:.2f} | {spent[1] / spent[0]:.0f} | {difference:.0e}"
+            print(f"| {stop} | {cells} |", flush=True)
+        print(f"| all | {sums[0]:.2f} | {sums[1]:.2f} | {sums[1] / sums[0]:.0f} | |", flush=True)
+
+
+def losses_and_alarm(change: Callable[..., Rows], first: int, seed: int) -> tuple[int | None, TunedSVC]:
+    """Return at which update there was an alarm, if at any, and the model."""
+    rng, truth = _generators(seed)
+    X, y = made_up(1000, 2, rng, truth)
+    model = TunedSVC(ard=0, random_state=0).fit(X[:500], y[:500])
+    alarm = None
+    for number in range(10):
+        rows = slice(500 + 50 * number, 550 + 50 * number)
+        new = change(X[rows], y[rows], rng) if number >= first else (X[rows], y[rows])
+        model.update(*new)
+        if alarm is None and model.updates_.drift_since is not None:
+            alarm = number
+    return alarm, model
+
+
+def measure_drift(arguments: argparse.Namespace) -> None:
+    """Print how many cases had an alarm."""
+    warnings.simplefilter("ignore")
+    seeds = range(1000, 1000 + arguments.seeds) if arguments.choose else range(arguments.seeds)
+    cases = [(name, change, first) for name, change in CHANGES.items() for first in (0, 5)]
+    if arguments.choose:
+        choose(cases, seeds)
+        return
+    print(
+        "| change | from update | alarms after it | median rows until | alarms before it |\n|---|---:|---:|---:|---:|"
+    )
+    quiet = [losses_and_alarm(kept_the_same, 0, seed)[0] for seed in range(seeds.start, seeds.start + 5 * len(seeds))]
+    false = sum(alarm is not None for alarm in quiet)
+    print(f"| none | | | | {false} of {len(quiet)} |", flush=True)
+    found = early = 0
+    for name, change, first in cases:
+        alarms = [losses_and_alarm(change, first, seed)[0] for seed in seeds]
+        right = [alarm for alarm in alarms if alarm is not None and alarm >= first]
+        wrong = sum(alarm is not None and alarm < first for alarm in alarms)
+        found, early = found + len(right), early + wrong
+        rows = f"{50 * (np.median(right) - first + 1):.0f}" if right else ""
+        print(f"| {name} | {first + 1} | {len(right)} of {len(seeds)} | {rows} | {wrong} |", flush=True)
+    print(f"| all changes | | {found} of {len(cases) * len(seeds)} | | {early} |")
+
+
+def choose(cases: list, seeds: range) -> None:
+    """Print how often bets raise an alarm, from the same held-out losses."""
+    quiet = [own_losses(losses_and_alarm(kept_the_same, 0, seed)[1]) for seed in seeds]
+    changed = [own_losses(losses_and_alarm(change, first, seed)[1]) for _, change, first in cases for seed in seeds]
+    for bets in ((0.5,), (0.7,), (0.8,), (0.9,), (0.95,), (0.8, 0.9), (0.6, 0.8, 0.95), (0.9, 0.95)):
+        drift._BETS = np.array(bets)
+        alarms = [np.mean([alarmed(losses) for losses in group]) for group in (quiet, changed)]
+        print(f"bets {bets}: without drift {alarms[0]:.2f}, with it {alarms[1]:.2f}", flush=True)
+
+
+def own_losses(model: TunedSVC) -> np.ndarray:
+    return -model._held_out_log_proba()[model.row_groups_, model._codes[model.row_groups_]]
+
+
+def alarmed(losses: np.ndarray) -> bool:
+    """Say whether there was an alarm at any of ten updates with 50 rows."""
+    test, alarm = drift.DriftTest(), False
+    for row in range(500, 1000, 50):
+        test = test.after(losses[:row], losses[row : row + 50], row)
+        alarm = alarm or test.alarm
+    return alarm
+
+
+def _generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return those of the rows and of the truth."""
+    return np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(required=True)
+    timing = commands.add_parser("time")
+    timing.add_argument("--rows", type=int, default=1000)
+    timing.add_argument("--added", type=int, default=100)
+    timing.add_argument("--updates", type=int, default=10)
+    timing.set_defaults(run=measure_time)
+    drifting = commands.add_parser("drift")
+    drifting.add_argument("--seeds", type=int, default=10)
+    drifting.add_argument("--choose", action="store_true")
+    drifting.set_defaults(run=measure_drift)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()

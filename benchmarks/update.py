@@ -1,6 +1,6 @@
 """Rows that come later: what an update costs beside a new fit, whether it is exact, and whether drift is noticed.
 
-    python benchmarks/update.py time [--rows 1000] [--added 100] [--updates 10]
+    python benchmarks/update.py time [--rows 1000] [--added 100] [--updates 10] [--classes 2 3]
     python benchmarks/update.py drift [--seeds 10] [--choose]
 
 ``time`` fits a model to made-up rows of two and of three classes, 10 columns, and updates it with more of them. Beside
@@ -99,8 +99,9 @@ def exact_difference(model: TunedSVC, X: np.ndarray) -> float:
 def measure_time(arguments: argparse.Namespace) -> None:
     """Print the seconds of updates and of new fits."""
     warnings.simplefilter("ignore", TuningWarning)
-    TunedSVC(random_state=0).fit(*made_up(200, 2, *_generators(7)))  # compiled
-    for n_classes in (2, 3):
+    for rows in (200, 1600):
+        TunedSVC(ard=0, random_state=0).fit(*made_up(rows, 2, *_generators(7)))  # compiled
+    for n_classes in arguments.classes:
         total = arguments.rows + arguments.added * arguments.updates
         X, y = made_up(total + 1000, n_classes, *_generators(0))
         model = TunedSVC(random_state=0).fit(X[: arguments.rows], y[: arguments.rows])
@@ -197,6 +198,7 @@ def main() -> None:
     timing.add_argument("--rows", type=int, default=1000)
     timing.add_argument("--added", type=int, default=100)
     timing.add_argument("--updates", type=int, default=10)
+    timing.add_argument("--classes", type=int, nargs="+", default=[2, 3])
     timing.set_defaults(run=measure_time)
     drifting = commands.add_parser("drift")
     drifting.add_argument("--seeds", type=int, default=10)

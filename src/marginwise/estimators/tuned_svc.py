@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -397,8 +397,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
-        relevance = self._encoding.by_column(ensemble.weights @ ensemble.relevances)
-        self.feature_importances_ = relevance / relevance.sum()
+        vars(self).pop("feature_importances_", None)
         self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence
@@ -414,6 +413,12 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         # What posteriors say of rows without them is not what an SVM would.
         left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
         self._conformity = conformities(logs[known], left_out, table.codes[known], table.weights[known])
+
+    @cached_property
+    def feature_importances_(self) -> Array:
+        """How much the latent function varies with each input, found when it is asked for."""
+        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.relevances)
+        return np.asarray(relevance / relevance.sum())
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""

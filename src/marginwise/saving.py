@@ -33,10 +33,10 @@ from marginwise.criteria import criterion_class, criterion_names
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
-from marginwise.estimators._monitoring import Updates
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._sets import Conformity
 from marginwise.estimators.compacting import CompactionReport
+from marginwise.estimators.monitoring import Updates
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.drift import DriftTest

@@ -231,9 +231,7 @@ def of_one_kind(y: Any) -> Any:
     raise InvalidInputError("y", Finding(found), "labels of one kind, none missing: strings, whole numbers or booleans")
 
 
-def set_aside(
-    codes: Indices, fraction: float | None, rng: np.random.Generator, groups: Indices | None = None
-) -> Mask:
+def set_aside(codes: Indices, fraction: float | None, rng: np.random.Generator, groups: Indices | None = None) -> Mask:
     """Return which rows are set aside: this fraction of each class, at least one of it and never all.
 
     Of groups, whole ones with about this fraction of the rows.

@@ -15,9 +15,9 @@ from marginwise.errors import ConvergenceWarning, DriftWarning, Finding, Invalid
 from marginwise.estimators._classes import ClassificationTable
 from marginwise.estimators._dask import is_dask
 from marginwise.estimators._encoding import averaged_log_proba
-from marginwise.estimators._monitoring import JudgedRows, Updates
 from marginwise.estimators._rows import GivenRows, group_keys, read_rows, row_numbers, stored_weights
 from marginwise.estimators._stored import as_before_unless_done
+from marginwise.estimators.monitoring import JudgedRows, Updates
 from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.updating import ChangedRows, updated
 from marginwise.problem import labelled_problem

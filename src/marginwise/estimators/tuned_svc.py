@@ -397,7 +397,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
-        vars(self).pop("feature_importances_", None)
+        self.__dict__.pop("feature_importances_", None)  # of other rows
         self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence

@@ -1,15 +1,16 @@
 """Rows that come later: what an update costs beside a new fit, whether it is exact, and whether drift is noticed.
 
     python benchmarks/update.py time [--rows 1000] [--added 100] [--updates 10] [--classes 2 3]
-    python benchmarks/update.py drift [--seeds 10] [--choose]
+    python benchmarks/update.py drift [--seeds 10] [--output results/update.csv]
+    python benchmarks/update.py choose
 
 ``time`` fits a model to made-up rows of two and of three classes, 10 columns, and updates it with more of them. Beside
 the seconds of each update stand those of fitting anew on all rows, and the largest difference of a probability of 1,000
 further rows from the same members, trained from nothing on all rows in another order.
 
 ``drift`` fits models to 500 made-up rows and updates them ten times with 50 each. Without drift all are alike; with it
-they change from the first or the sixth update on, in one of the ways of ``CHANGES``. Counted are alarms. With
-``--choose`` it is the bets of ``fitting/drift.py`` that are compared, on seeds that the other command does not use.
+they change from the first or the sixth update on, in one of the ways of ``CHANGES``. Counted are alarms. ``choose``
+compares bets for ``fitting/drift.py``, on seeds that ``drift`` does not use.
 Set OPENBLAS_NUM_THREADS=1.
 """
 
@@ -20,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from scipy.special import softmax
@@ -28,6 +30,7 @@ from marginwise import TunedSVC
 from marginwise.errors import TuningWarning
 from marginwise.fitting import drift
 from marginwise.fitting.stacking import combined
+from results import Results
 
 Rows = tuple[np.ndarray, np.ndarray]
 
@@ -78,6 +81,10 @@ CHANGES: dict[str, Callable[..., Rows]] = {
 }
 
 
+#: Each change from the first update on, and from the sixth.
+CASES = [(name, change, first) for name, change in CHANGES.items() for first in (0, 5)]
+
+
 def trained_anew(model: TunedSVC, X: np.ndarray, seed: int) -> np.ndarray:
     """Return class probabilities of the members, trained from nothing on the model's rows in a random order."""
     ensemble, inputs = model.ensemble_, model._encoding(X)
@@ -122,67 +129,72 @@ def measure_time(arguments: argparse.Namespace) -> None:
         print(f"| all | {sums[0]:.2f} | {sums[1]:.2f} | {sums[1] / sums[0]:.0f} | |", flush=True)
 
 
-def losses_and_alarm(change: Callable[..., Rows], first: int, seed: int) -> tuple[int | None, TunedSVC]:
-    """Return at which update there was an alarm, if at any, and the model."""
+def updated_model(change: Callable[..., Rows], first: int, seed: int) -> TunedSVC:
+    """Return a model after ten updates, the rows of which have changed from the first one on."""
     rng, truth = _generators(seed)
     X, y = made_up(1000, 2, rng, truth)
     model = TunedSVC(ard=0, random_state=0).fit(X[:500], y[:500])
-    alarm = None
     for number in range(10):
         rows = slice(500 + 50 * number, 550 + 50 * number)
-        new = change(X[rows], y[rows], rng) if number >= first else (X[rows], y[rows])
-        model.update(*new)
-        if alarm is None and model.updates_.drift_since is not None:
-            alarm = number
-    return alarm, model
+        model.update(*(change(X[rows], y[rows], rng) if number >= first else (X[rows], y[rows])))
+    return model
 
 
-def measure_drift(arguments: argparse.Namespace) -> None:
-    """Print how many cases had an alarm."""
-    warnings.simplefilter("ignore")
-    seeds = range(1000, 1000 + arguments.seeds) if arguments.choose else range(arguments.seeds)
-    cases = [(name, change, first) for name, change in CHANGES.items() for first in (0, 5)]
-    if arguments.choose:
-        choose(cases, seeds)
-        return
-    print(
-        "| change | from update | alarms after it | median rows until | alarms before it |\n|---|---:|---:|---:|---:|"
-    )
-    quiet = [losses_and_alarm(kept_the_same, 0, seed)[0] for seed in range(seeds.start, seeds.start + 5 * len(seeds))]
-    false = sum(alarm is not None for alarm in quiet)
-    print(f"| none | | | | {false} of {len(quiet)} |", flush=True)
-    found = early = 0
-    for name, change, first in cases:
-        alarms = [losses_and_alarm(change, first, seed)[0] for seed in seeds]
-        right = [alarm for alarm in alarms if alarm is not None and alarm >= first]
-        wrong = sum(alarm is not None and alarm < first for alarm in alarms)
-        found, early = found + len(right), early + wrong
-        rows = f"{50 * (np.median(right) - first + 1):.0f}" if right else ""
-        print(f"| {name} | {first + 1} | {len(right)} of {len(seeds)} | {rows} | {wrong} |", flush=True)
-    print(f"| all changes | | {found} of {len(cases) * len(seeds)} | | {early} |")
-
-
-def choose(cases: list, seeds: range) -> None:
-    """Print how often bets raise an alarm, from the same held-out losses."""
-    quiet = [own_losses(losses_and_alarm(kept_the_same, 0, seed)[1]) for seed in seeds]
-    changed = [own_losses(losses_and_alarm(change, first, seed)[1]) for _, change, first in cases for seed in seeds]
-    for bets in ((0.5,), (0.7,), (0.8,), (0.9,), (0.95,), (0.8, 0.9), (0.6, 0.8, 0.95), (0.9, 0.95)):
-        drift._BETS = np.array(bets)
-        alarms = [np.mean([alarmed(losses) for losses in group]) for group in (quiet, changed)]
-        print(f"bets {bets}: without drift {alarms[0]:.2f}, with it {alarms[1]:.2f}", flush=True)
+def first_alarm(losses: np.ndarray) -> int:
+    """Return at which of ten updates with 50 rows there is an alarm, -1 for none."""
+    test = drift.DriftTest()
+    for number, row in enumerate(range(500, 1000, 50)):
+        test = test.after(losses[:row], losses[row : row + 50], row)
+        if test.alarm:
+            return number
+    return -1
 
 
 def own_losses(model: TunedSVC) -> np.ndarray:
+    """Return the log-loss of each row given, by models without it."""
     return -model._held_out_log_proba()[model.row_groups_, model._codes[model.row_groups_]]
 
 
-def alarmed(losses: np.ndarray) -> bool:
-    """Say whether there was an alarm at any of ten updates with 50 rows."""
-    test, alarm = drift.DriftTest(), False
-    for row in range(500, 1000, 50):
-        test = test.after(losses[:row], losses[row : row + 50], row)
-        alarm = alarm or test.alarm
-    return alarm
+def alarm_of(change: Callable[..., Rows], first: int, seed: int) -> dict[str, int]:
+    return {"alarm": first_alarm(own_losses(updated_model(change, first, seed)))}
+
+
+def measure_drift(arguments: argparse.Namespace) -> None:
+    """Write for each case at which update there was an alarm, -1 for none; then print how many there were."""
+    warnings.simplefilter("ignore")
+    results = Results(arguments.output, {"alarm": 0})
+    for seed in range(arguments.first, arguments.first + arguments.seeds):
+        for number in range(len(CASES)):  # as many without drift as with it
+            case = 100 * number + seed
+            results.once("none", case, "from 1", lambda case=case: alarm_of(kept_the_same, 0, case))
+        for name, change, first in CASES:
+            case = (change, first, seed)
+            results.once(name, seed, f"from {first + 1}", lambda case=case: alarm_of(*case))
+    found = results.table()["alarm"]
+    print("\n| change | from update | noticed | median rows until | alarms before |\n|---|---:|---:|---:|---:|")
+    quiet = np.array(list(found["none"]["from 1"].values()))
+    print(f"| none | | {np.count_nonzero(quiet >= 0)} of {len(quiet)} | | |")
+    total = np.zeros(3, dtype=int)
+    for name, _, first in CASES:
+        alarms = np.array(list(found[name][f"from {first + 1}"].values()))
+        right = alarms[alarms >= first]
+        counts = np.array([len(right), len(alarms), np.count_nonzero((alarms >= 0) & (alarms < first))])
+        total += counts
+        rows = f"{50 * (np.median(right) - first + 1):.0f}" if len(right) else ""
+        print(f"| {name} | {first + 1} | {counts[0]} of {counts[1]} | {rows} | {counts[2]} |")
+    print(f"| all | | {total[0]} of {total[1]} | | {total[2]} |")
+
+
+def measure_bets(arguments: argparse.Namespace) -> None:
+    """Print how often bets raise an alarm, from the same held-out losses, on seeds of their own."""
+    warnings.simplefilter("ignore")
+    seeds = range(1000, 1000 + arguments.seeds)
+    quiet = [own_losses(updated_model(kept_the_same, 0, seed)) for seed in seeds]
+    changed = [own_losses(updated_model(change, first, seed)) for _, change, first in CASES for seed in seeds]
+    for bets in ((0.5,), (0.7,), (0.8,), (0.9,), (0.95,), (0.8, 0.9), (0.6, 0.8, 0.95), (0.9, 0.95)):
+        drift._BETS = np.array(bets)
+        alarms = [np.mean([first_alarm(losses) >= 0 for losses in group]) for group in (quiet, changed)]
+        print(f"bets {bets}: without drift {alarms[0]:.2f}, with it {alarms[1]:.2f}", flush=True)
 
 
 def _generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
@@ -201,9 +213,13 @@ def main() -> None:
     timing.add_argument("--classes", type=int, nargs="+", default=[2, 3])
     timing.set_defaults(run=measure_time)
     drifting = commands.add_parser("drift")
+    drifting.add_argument("--first", type=int, default=0, help="seed of the first cases")
     drifting.add_argument("--seeds", type=int, default=10)
-    drifting.add_argument("--choose", action="store_true")
+    drifting.add_argument("--output", type=Path, default=Path("results/update.csv"))
     drifting.set_defaults(run=measure_drift)
+    choosing = commands.add_parser("choose")
+    choosing.add_argument("--seeds", type=int, default=6)
+    choosing.set_defaults(run=measure_bets)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

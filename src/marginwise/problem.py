@@ -203,9 +203,7 @@ def labelled_problem(
     """Return the problem of rows with class numbers below ``n_classes``."""
     if n_classes == 2:
         return Problem(X, np.where(codes == 1, 1.0, -1.0), weights, examples=examples, groups=groups)
-    return MulticlassProblem(
-        X, codes.astype(float), weights, examples=examples, groups=groups, n_classes=n_classes
-    )
+    return MulticlassProblem(X, codes.astype(float), weights, examples=examples, groups=groups, n_classes=n_classes)
 
 
 def as_problem(

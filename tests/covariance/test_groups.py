@@ -26,7 +26,9 @@ N = 60
 H = Hyperparameters(1.5, 2.0, 0.3, [1.0, 2.0, 1.5])
 BLEND = Model(1.3, Blend(1.0, 0.2, 0.5, 0.8, 2.0, (1.0, 2.0, 1.5)))
 #: Of one row to nine, in no order.
-GROUPS = np.random.default_rng(4).permutation(np.repeat(np.arange(16), [9, 7, 7, 5, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1]))
+GROUPS = np.random.default_rng(4).permutation(
+    np.repeat(np.arange(16), [9, 7, 7, 5, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1])
+)
 COVARIANCES = ("dense", "low rank", "local")
 
 every_covariance = pytest.mark.parametrize("kind", COVARIANCES)

@@ -15,7 +15,7 @@ from marginwise.fitting.folds import Folds
 from marginwise.fitting.judging import Jury
 from marginwise.fitting.labels import LeastSquaresLabels, Scale
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher
+from marginwise.fitting.searching import Searcher, WarmStart
 from marginwise.fitting.stacking import combined, kept_weights
 from marginwise.problem import Problem, as_problem
 from marginwise.tuning import tune_problem
@@ -129,13 +129,13 @@ def test_a_spread_that_is_given_is_the_only_one_and_need_not_gain(tried):
 @pytest.mark.parametrize(("ard", "thorough"), [(1.0, True), (1.0, False), ("auto", True)])
 def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch, ard, thorough):
     budgets = []
-    plain = judging.fold_search
+    plain = judging._search
 
     def watched(inside, criterion, settings, start, evaluations):
         budgets.append(evaluations)
         return plain(inside, criterion, settings, start, 3)
 
-    monkeypatch.setattr(judging, "fold_search", watched)
+    monkeypatch.setattr(judging, "_search", watched)
     jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=ard, all_optima=thorough)
     most = jury.searcher.settings.limits.max_evaluations if thorough and ard != "auto" else None
     assert budgets[:4] == [SCHEDULE.shared_fold_evaluations] * 4
@@ -198,6 +198,34 @@ def test_other_labels_share_the_last_search():
     assert jury.weights().sum() == pytest.approx(1.0)
     kept = jury.weights()[jury.weights() > 0]
     assert kept.min() >= SCHEDULE.least_weight
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_normal_scores_are_judged_on_the_same_folds(schedule, many):
+    """By what a search on the scores of the rows that stay in says of the others; many rows share two searches."""
+    schedule(least_weight=0.0, scored_from=0.0, coarse_rows=50 if many else SCHEDULE.coarse_rows)
+    problem = few_inputs(80, 3)
+    jury = heard(problem, labels=LEAST_SQUARES)
+    [scored] = [one for one in jury.judged if one.searched.view is not None]
+    main = [one for one in jury.judged if not (one.searched.view or one.searched.auxiliary)][-1]
+    assert scored.searched.spread == main.searched.spread
+    seen, expected = replace(problem, X=scored.searched.view(problem.X)), []
+    settings = jury.searcher.quiet.with_spread(main.searched.spread)
+    fits: list[WarmStart] = []
+    for k in range(len(jury.folds)):
+        inside, outside = Folds(seen, jury.folds.counts, jury.folds.seed).split(k)
+        if many and k >= SCHEDULE.first_folds:
+            fit = WarmStart.mean(fits[: SCHEDULE.first_folds])
+        else:
+            fit = judging._search(inside, jury.searcher.criterion, settings, main.searched.fits[k], None)
+        fits.append(fit)
+        expected.append(LeastSquaresLabels().train(inside, fit.model).predictor.log_proba(outside))
+    np.testing.assert_allclose(scored.log_proba, np.concatenate(expected), atol=1e-10)
+
+
+def test_inputs_that_are_nearly_normal_have_no_second_view(tried):
+    jury = heard(few_inputs(80, 3), labels=LEAST_SQUARES)
+    assert all(one.searched.view is None for one in jury.judged)
 
 
 def test_the_papers_kernel_is_an_auxiliary_candidate(schedule):

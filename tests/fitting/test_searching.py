@@ -10,7 +10,7 @@ import pytest
 import zoo
 from fits import fitted
 from marginwise.criteria import as_criterion
-from marginwise.fitting import searching
+from marginwise.fitting import judging, searching
 from marginwise.fitting.searching import Searcher, WarmStart, with_curvature, with_restarts
 from marginwise.priors import Prior
 from marginwise.problem import as_problem
@@ -39,7 +39,8 @@ def searches(monkeypatch):
         made.append((problem.n, settings, len(tuning.trace)))
         return tuning
 
-    monkeypatch.setattr(searching, "tune_problem", watched)
+    for module in (searching, judging):
+        monkeypatch.setattr(module, "tune_problem", watched)
     return made
 
 

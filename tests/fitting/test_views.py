@@ -50,6 +50,29 @@ def test_two_values_stay_and_beyond_the_last_knot_the_slope_is_one() -> None:
     assert ends[2] - ends[3] == pytest.approx(2.0)
 
 
+def test_the_distance_of_scores_is_what_lines_leave_open() -> None:
+    """For log-normal inputs 1 - 1/(e - 1) is left open; nothing where scores are lines, whatever the scale."""
+    Z = np.random.default_rng(5).normal(size=(20_000, 1))
+    distances = []
+    for X in (Z, 100.0 * Z - 3.0, np.exp(Z), np.hstack([Z, np.exp(Z)]), np.ones((20_000, 1))):
+        weights = np.full(len(X), 0.5)
+        distances.append(NormalScores.of(X, weights).distance(X, weights))
+    skewed = 1.0 - 1.0 / (np.e - 1.0)
+    assert distances == pytest.approx([0.0, 0.0, skewed, skewed / np.sqrt(2.0), 0.0], abs=0.02)
+
+
+def test_few_rows_with_long_tails_are_seen_by_their_ranks_and_others_are_not() -> None:
+    X, y = long_tails(150, 7)
+    model = TunedSVC(random_state=0).fit(X, y)
+    seen = sum(member.weight for member in model.ensemble_.members if member.view is not None)
+    assert seen > 0.3
+    X_new, y_new = long_tails(2000, 8)
+    as_they_are = TunedSVC(0.3, random_state=0).fit(X, y)  # a given spread has no second view
+    assert model.score(X_new, y_new) > as_they_are.score(X_new, y_new) + 0.01
+    ranks = TunedSVC(random_state=0).fit(np.arcsinh(X), y)  # normal
+    assert all(member.view is None for member in ranks.ensemble_.members)
+
+
 @pytest.fixture(scope="module")
 def table() -> tuple[np.ndarray, np.ndarray]:
     return long_tails(500, 3)

@@ -312,9 +312,7 @@ def _joint_squared(part: Part, H: Array, Y: Array) -> Array:
     return np.einsum("ij,ij->i", left, own) + np.einsum("ij,ij->i", 2.0 * own @ Y + J @ H, J)
 
 
-def _groups(
-    part: Part, root: Array, H: Array, u: Array, q: Array, p: Array, b: Array, Y: Array
-) -> tuple[Array, Array]:
+def _groups(part: Part, root: Array, H: Array, u: Array, q: Array, p: Array, b: Array, Y: Array) -> tuple[Array, Array]:
     """Return the same for S̄ with blocks of groups, Y = S̄J. With Z = PY and M = (S̄Pᵀ)_b, (PS̄Pᵀ)_b is
 
     M - T(Σ_RM + J_bZ_bᵀ), because JᵀS̄Pᵀ = Zᵀ; and PS̄PᵀV = ZΓ.

@@ -151,8 +151,8 @@ def candidates(
     several = start.kernel.n_columns(n_inputs) > SCHEDULE.screened_share * n
     screens = selection_names() if several and start.groups and not alone else ()
     gated = isinstance(ard, str)
-    # With many rows ranks can be told from values, and two views of the inputs err in different places.
-    scored = many and ard == "auto" and not svm and bool(start.groups)
+    # Two views of the inputs err in different places.
+    scored = (many or exact) and ard == "auto" and not svm and bool(start.groups)
     return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns, scored)
 
 

@@ -15,7 +15,7 @@ from marginwise.fitting.folds import Folds
 from marginwise.fitting.judging import Judged, Jury, Searched
 from marginwise.fitting.optima import Optimum, best_only, distinct_optima
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher, WarmStart, screened_search, selections_of, with_restarts
+from marginwise.fitting.searching import Searcher, WarmStart, screened_search, selected, selections_of, with_restarts
 from marginwise.fitting.views import Selection
 from marginwise.problem import Problem
 from marginwise.tuning import Tuning
@@ -33,7 +33,12 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         searcher = Searcher(small, config.declared.criterion, config.settings)
         first = searcher.first(config.declared.start, config.settings)
         folds = Folds.assign(replace(whole, inducing=small.inducing), config.settings.seed)
-        chosen = _given(searcher, first, config) if folds is None else _stacked(searcher, first, folds, config)
+        if folds is None:
+            chosen = _given(searcher, first, config)
+        else:
+            jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
+            jury.hear(first, config.settings.n_jobs)
+            chosen = _stacked(jury, config)
         if small.inducing is None:
             return chosen
         # Label models that share a search share what it is polished to.
@@ -45,15 +50,13 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         return chosen._replace(choices=[one._replace(tuning=polished[one.tuning]) for one in chosen.choices])
 
 
-def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig) -> Chosen:
-    """Judge the candidates on folds, and return those that stacking gives a weight."""
-    jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
-    jury.hear(first, config.settings.n_jobs)
-    judged, weights = jury.judged, jury.weights().tolist()
+def _stacked(jury: Jury, config: FitConfig) -> Chosen:
+    """Return the candidates that stacking gives a weight, searched on all rows."""
+    searcher, folds, judged, weights = jury.searcher, jury.folds, jury.judged, jury.weights().tolist()
     by_search: dict[Searched, float] = {}
     for one, weight in zip(judged, weights, strict=True):
         by_search[one.searched] = by_search.get(one.searched, 0.0) + weight
-    full = [search for search in by_search if not (search.auxiliary or search.screen)]
+    full = [search for search in by_search if not (search.auxiliary or search.screen or search.view)]
     main = max(full, key=lambda search: by_search[search])
     screened = any(search.screen and weight > 0.0 for search, weight in by_search.items())
     selections = selections_of(searcher.problem, config.declared) if screened else {}
@@ -69,7 +72,7 @@ def _stacked(searcher: Searcher, first: Tuning, folds: Folds, config: FitConfig)
         for optimum in optima[one.searched] if weight > 0.0 else ():
             # far from where folds have found the scale
             scale = searcher.scaled(one.labels, optimum.tuning) if config.all_optima else one.scale
-            view = selections.get(one.searched.screen)
+            view = one.searched.view or selections.get(one.searched.screen)
             choices.append(Choice(one.candidate, optimum.tuning, scale or one.scale, weight * optimum.share, view))
     mixed = _svm_on_folds(folds, judged[int(np.argmax(weights))], config) if config.svm else jury.held_out(config.vote)
     # Errors are counted on each fold: where copies of a row have both labels, means over folds of probabilities near a
@@ -114,7 +117,8 @@ def _screened(searcher: Searcher, config: FitConfig, selection: Selection) -> Tu
 
 def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted: bool) -> list[Optimum]:
     """Return where the search of a candidate ends on all rows; with ``restarted`` the optima of all its restarts."""
-    searcher = replace(searcher, criterion=searched.criterion)
+    problem = searcher.problem if searched.view is None else selected(searcher.problem, searched.view)
+    searcher = replace(searcher, problem=problem, criterion=searched.criterion)
     if restarted:
         found = searched.begun or searcher.restarted(WarmStart.mean(searched.fits).model, searched.spread)
         optima = distinct_optima(found)

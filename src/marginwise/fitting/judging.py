@@ -11,7 +11,7 @@ apart: the largest spread is tried first, and smaller ones only if it gains noth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,23 +29,25 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import (
     Searcher,
     WarmStart,
-    fold_search,
+    for_fold,
     screened_search,
     selected,
     selections_of,
 )
 from marginwise.fitting.stacking import Vote, cross_fitted, kept_weights, stacking_weights
+from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.progress import counter
-from marginwise.tuning import SearchSettings, Tuning
+from marginwise.tuning import SearchSettings, Tuning, tune_problem
 
 
 @dataclass(frozen=True, eq=False)
 class Searched:
     """A kernel and a spread, and where the searches of the folds by a criterion ended.
 
-    ``begun`` is the search on all rows, or on those that searches begin on, if there was one.
+    ``begun`` is the search on all rows, or on those that searches begin on, if there was one; ``view`` how the kernel
+    sees the inputs, None for as they are.
     """
 
     start: Model
@@ -55,6 +57,7 @@ class Searched:
     begun: Tuning | None = None
     auxiliary: bool = False
     screen: str = ""
+    view: View | None = None
 
     def starts(self, n_inputs: int) -> list[WarmStart]:
         """Return where searches of the folds with a length scale for each input begin: near the optimum of all rows."""
@@ -102,10 +105,19 @@ class Jury:
         """Judge all candidates, those of the main kernel from its first search on."""
         declared, criterion = self.declared, self.searcher.criterion
         passes = len(declared.spreads) + len(declared.labels) + len(declared.auxiliaries)
+        many = self.searcher.are_many and declared.gated
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            self._spreads(self._on_folds(declared.start, first, criterion))
-            self._other_labels()
+            main = self._one_length_scale(self._on_folds(declared.start, first, criterion))
+            for spread in declared.spreads[:: -1 if many else 1]:
+                found = self._with_spread(spread, main, many)
+                if found is not None:
+                    self.judged.append(found)
+                    main = found
+                if (found is not None) == many:  # up while it helps, or down until it does
+                    break
+            self._other_labels(main.searched)
+            self._other_view(main)
             for aux in declared.auxiliaries:
                 own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
                 tuning = own.first(aux.start, own.quiet)
@@ -129,64 +141,93 @@ class Jury:
         if not self.searcher.are_many:
             groups = [range(K // 2), range(K // 2, K)] if auxiliary else [range(k, k + 1) for k in range(K)]
             parts = [self.folds.without(group) for group in groups]
-            calls = [delayed(_search)(part, criterion, self.searcher.quiet, after) for part in parts]
+            calls = [
+                delayed(_search)(part, criterion, self.searcher.quiet, after, SCHEDULE.shared_fold_evaluations)
+                for part in parts
+            ]
             found = outcomes(self._parallel, calls)
             fits = [fit for fit, group in zip(found, groups, strict=True) for _ in group]
         return Searched(start, 0.0, fits, criterion, tuning, auxiliary)
 
-    def _spreads(self, shared: Searched) -> None:
-        """Judge one length scale, then the spreads: all that gain, or the last one where it is given."""
-        declared, first = self.declared, self.declared.labels[0]
-        last = Judged(shared, first, Scale(), self._predict(shared, first, Scale()))
-        many = self.searcher.are_many and declared.gated
-        if declared.gated or not declared.spreads:
-            self.judged.append(last)
-        for spread in declared.spreads[:: -1 if many else 1]:
-            found = self._with_spread(spread, last, many)
-            if found is not None:
-                self.judged.append(found)
-                last = found
-            if (found is not None) == many:  # up while it helps, or down until it does
-                break
+    def _one_length_scale(self, shared: Searched) -> Judged:
+        """Judge one length scale for all inputs, which is a candidate unless a spread is given."""
+        labels = self.declared.labels[0]
+        judged = Judged(shared, labels, Scale(), self._predict(shared, labels, Scale()))
+        if self.declared.gated or not self.declared.spreads:
+            self.judged.append(judged)
+        return judged
 
     def _with_spread(self, spread: float, below: Judged, many: bool) -> Judged | None:
         """Return the candidate with a spread; None if it gains nothing."""
-        gated, first, n_inputs = self.declared.gated, below.labels, self.folds.problem.X.shape[1]
-        settings = self.searcher.quiet.with_spread(spread)
-        # Where the spread is given, searches of folds are as long as that of all rows, or they would tell too little.
-        budget = settings.limits.max_evaluations if self.thorough and not gated else None
-        fits: list[WarmStart] = []
-        logs: Array | None = None
-        for upto in (SCHEDULE.first_folds, len(self.folds)):
-            others = range(len(fits), min(upto, len(self.folds)))
-            if many and fits:  # they take what was found
-                starts, under = [WarmStart.mean(fits)] * len(self.folds), None
-            else:
-                starts, under = below.searched.starts(n_inputs), settings
-            jobs = [(k, starts[k], under, budget, first, below.scale) for k in others]
-            results = self._jobs(jobs)
-            fits += [fit for fit, _ in results]
-            logs = np.concatenate([*([] if logs is None else [logs]), *(log for _, log in results)])
-            gains = not gated or (many and len(fits) < len(self.folds)) or self.folds.gain(logs, below.log_proba) > 0.0
-            if not gains:
-                return None
-        assert logs is not None
-        return Judged(Searched(below.searched.start, spread, fits, self.searcher.criterion), first, below.scale, logs)
+        gated = self.declared.gated
 
-    def _other_labels(self) -> None:
-        """Judge the search that gained most, which is the last one, with the other label models."""
-        last = self.judged[-1].searched
+        def gains(logs: Array) -> bool:
+            undecided = many and len(logs) < len(below.log_proba)
+            return not gated or undecided or self.folds.gain(logs, below.log_proba) > 0.0
+
+        # Where the spread is given, searches of folds are as long as that of all rows, or they would tell too little.
+        budget = self.searcher.settings.limits.max_evaluations if self.thorough and not gated else None
+        searched = replace(below.searched, spread=spread, begun=None)
+        starts = below.searched.starts(self.folds.problem.X.shape[1])
+        return self._searched(searched, starts, budget, below.labels, below.scale, many, gains)
+
+    def _searched(
+        self,
+        searched: Searched,
+        starts: Sequence[WarmStart],
+        budget: int | None,
+        labels: LabelModel,
+        scale: Scale,
+        many: bool,
+        pays: Callable[[Array], bool],
+    ) -> Judged | None:
+        """Search on each fold from its neighbour; None as soon as that does not pay, on the first folds or on all."""
+        folds, settings = self._folds_of(searched), self.searcher.quiet.with_spread(searched.spread)
+        jobs: list[tuple[Any, ...]] = [(k, one, settings, budget, labels, scale) for k, one in enumerate(starts)]
+        first = self._jobs(folds, jobs[: SCHEDULE.first_folds])
+        fits, logs = [fit for fit, _ in first], np.concatenate([log for _, log in first])
+        if not pays(logs):
+            return None
+        rest = jobs[SCHEDULE.first_folds :]
+        if many:  # they take what was found
+            mean = WarmStart.mean(fits)
+            rest = [(k, mean, None, None, labels, scale) for k, *_ in rest]
+        if rest:
+            others = self._jobs(folds, rest)
+            fits, logs = [*fits, *(fit for fit, _ in others)], np.concatenate([logs, *(log for _, log in others)])
+            if not pays(logs):
+                return None
+        return Judged(replace(searched, fits=fits), labels, scale, logs)
+
+    def _other_labels(self, searched: Searched) -> None:
+        """Judge a search with the other label models."""
         for labels in self.declared.labels[1:]:
-            scale = labels.scale(self.searcher.coarse, WarmStart.mean(last.fits).model)
+            scale = labels.scale(self.searcher.coarse, WarmStart.mean(searched.fits).model)
             if scale is not None:
-                self._try(last, labels, scale)
+                self._try(searched, labels, scale)
+
+    def _other_view(self, main: Judged) -> None:
+        """Judge normal scores of the inputs, searched from where the inputs as they are have led, if they differ."""
+        problem = self.folds.problem
+        view = NormalScores.of(problem.X, problem.weights) if self.declared.scored else None
+        if view is None or view.distance(problem.X, problem.weights) < SCHEDULE.scored_from:
+            return
+        searched = replace(main.searched, begun=None, view=view)
+        starts, many = main.searched.fits, self.searcher.are_many
+        found = self._searched(searched, starts, None, main.labels, main.scale, many, self._has_weight)
+        if found is not None:
+            self.judged.append(found)
+
+    def _has_weight(self, logs: Array) -> bool:
+        """Say whether stacking would give a candidate a weight, by what it says of first rows of the long table."""
+        others = [one.log_proba[: len(logs)] for one in self.judged]
+        weights = stacking_weights(self._table([*others, logs]), self.folds.weights[: len(logs)])
+        return bool(weights[-1] >= 0.5 * SCHEDULE.least_weight)
 
     def _try(self, searched: Searched, labels: LabelModel, scale: Scale) -> None:
         """Judge a candidate on the first folds, and on all if stacking would give it a weight there."""
         logs = self._predict(searched, labels, scale, range(min(SCHEDULE.first_folds, len(self.folds))))
-        others = [one.log_proba[: len(logs)] for one in self.judged]
-        weights = stacking_weights(self._table([*others, logs]), self.folds.weights[: len(logs)])
-        if weights[-1] < 0.5 * SCHEDULE.least_weight:
+        if not self._has_weight(logs):
             return
         rest = range(SCHEDULE.first_folds, len(self.folds))
         if len(rest):
@@ -214,10 +255,16 @@ class Jury:
         """Return what models without a search of their own say of the rows that folds leave out."""
         numbers = range(len(self.folds)) if which is None else which
         jobs = [(k, searched.fits[k], None, None, labels, scale) for k in numbers]
-        return np.concatenate([logs for _, logs in self._jobs(jobs)])
+        return np.concatenate([logs for _, logs in self._jobs(self._folds_of(searched), jobs)])
 
-    def _jobs(self, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
-        calls = [delayed(_judge)(*self.folds.split(k), self.searcher.criterion, *rest) for k, *rest in jobs]
+    def _folds_of(self, searched: Searched) -> Folds:
+        """Return the folds as a candidate sees them."""
+        if searched.view is None:
+            return self.folds
+        return replace(self.folds, problem=selected(self.folds.problem, searched.view))
+
+    def _jobs(self, folds: Folds, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
+        calls = [delayed(_judge)(*folds.split(k), self.searcher.criterion, *rest) for k, *rest in jobs]
         results = list(outcomes(self._parallel, calls))
         self._count(len(calls))
         return results
@@ -237,9 +284,13 @@ def _judge_screens(
         return found
 
 
-def _search(inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart) -> WarmStart:
+def _search(
+    inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart, evaluations: int | None
+) -> WarmStart:
+    """Return where a search on the rows that stay in ends, on one thread."""
     with one_thread():
-        return fold_search(inside, criterion, settings, start, SCHEDULE.shared_fold_evaluations)
+        settings = for_fold(settings, inside.n, start, evaluations)
+        return WarmStart.after(criterion, tune_problem(inside, criterion, start.model, settings))
 
 
 def _judge(
@@ -256,7 +307,7 @@ def _judge(
 
     On one thread, so that the digits do not depend on the number of other processes.
     """
+    if settings is not None:
+        start = _search(inside, criterion, settings, start, evaluations)
     with one_thread():
-        if settings is not None:
-            start = fold_search(inside, criterion, settings, start, evaluations)
         return start, labels.train(inside, scale(start.model)).predictor.log_proba(outside)

@@ -45,6 +45,9 @@ class Schedule:
         Level of significance at which a larger spread has to be worse on these to be left.
     wide_rows, wide_local, wide_evaluations : int
         Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
+    scored_from : float
+        Root mean square distance of normal scores from straight lines in the inputs (1 - correlation²) from which they
+        are a candidate where rows are few.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
@@ -100,6 +103,7 @@ class Schedule:
     wide_rows: int = 6000
     wide_local: int = 250
     wide_evaluations: int = 12
+    scored_from: float = 0.08
     softmax_classes: int = 200
     softmax_rows: int = 2_000_000
     screened_share: float = 0.5

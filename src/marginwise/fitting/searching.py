@@ -129,16 +129,13 @@ class Searcher:
         return QuasiNewton(gain_tolerance=gain, moves=SCHEDULE.no_gain_moves)
 
 
-def fold_search(
-    inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart, evaluations: int | None
-) -> WarmStart:
-    """Return where a search on the rows of a fold ends; ``evaluations`` are those of the schedule if None."""
+def for_fold(settings: SearchSettings, n_rows: int, start: WarmStart, evaluations: int | None) -> SearchSettings:
+    """Return settings of a search on so many rows of a fold; ``evaluations`` are those of the schedule if None."""
     if evaluations is None:
-        many = SCHEDULE.are_many(inside.n)
+        many = SCHEDULE.are_many(n_rows)
         evaluations = SCHEDULE.many_fold_evaluations if many else SCHEDULE.fold_evaluations
     settings = settings.going_on(evaluations)
-    settings = replace(settings, search=with_curvature(settings.search, start.curvature))
-    return WarmStart.after(criterion, tune_problem(inside, criterion, start.model, settings))
+    return replace(settings, search=with_curvature(settings.search, start.curvature))
 
 
 def selections_of(problem: Problem, declared: CandidateList) -> dict[str, Selection]:

@@ -91,6 +91,14 @@ class NormalScores:
         pairs = [_scores_of(column, weights) for column in X.T]
         return cls(tuple(knots for knots, _ in pairs), tuple(scores for _, scores in pairs))
 
+    def distance(self, X: Array, weights: Array) -> float:
+        """Return how far scores are from straight lines in the inputs: the root mean square of 1 - correlation²."""
+        shares, scores = weights / weights.sum(), self(X)
+        inputs, scores = X - shares @ X, scores - shares @ scores
+        squares = (shares @ inputs**2) * (shares @ scores**2)
+        explained = (shares @ (inputs * scores)) ** 2 / np.where(squares > 0.0, squares, 1.0)
+        return float(np.sqrt(np.mean(np.where(squares > 0.0, 1.0 - explained, 0.0) ** 2)))
+
     @property
     def inputs(self) -> Indices:
         return np.arange(len(self.knots))

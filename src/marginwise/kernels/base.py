@@ -321,6 +321,9 @@ class OfColumns(Kernel):
     def ties(self) -> Ties | None:
         return self.columns
 
+    def n_columns(self, n_inputs: int) -> int:
+        return n_inputs if self.columns is None else max(self.columns) + 1
+
     def tied(self, columns: Sequence[int]) -> Self:
         return replace(self, columns=tuple(columns))  # type: ignore[type-var]
 

@@ -117,7 +117,9 @@ def leave_one_out_with_gradient(
     mean_bar, variance_bar = start.mean + x_bar / scale, v_bar / scale**2
     covariance_bar = start.covariance
     covariance_bar = (
-        covariance_bar.plus(variance_bar) if isinstance(covariance_bar, BlockDiagonal) else covariance_bar + variance_bar
+        covariance_bar.plus(variance_bar)
+        if isinstance(covariance_bar, BlockDiagonal)
+        else covariance_bar + variance_bar
     )
     by_kernel = gaussian.contract_marginals(mean_bar, covariance_bar, blur_bar)
     moved = by_curvature @ tilted.curvature_c + by_slope @ tilted.slope_c

@@ -248,9 +248,9 @@ class Ensemble:
         return self._combined([one.log_proba_of(*moments) for one, moments in self._moments(X)])
 
     def log_proba_of_few(self, X: Array) -> Array:
-        """Return the same from whole variances: no first prediction has to pay for what makes later ones cheap."""
+        """Return the same without what makes variances cheap for many rows, and what a first prediction pays for."""
         pairs = zip(self.members, self.latent_functions, strict=True)
-        return self._combined([one.log_proba(member.inputs(X)) for member, one in pairs])
+        return self._combined([one.log_proba_of_few(member.inputs(X)) for member, one in pairs])
 
     def _combined(self, logs: Sequence[Array]) -> Array:
         mixed = combined(np.array(logs), self.weights, self.vote)

@@ -18,7 +18,7 @@ from marginwise.covariance.gaussian import Sites
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.inference.ep.gradient import leave_one_out
-from marginwise.inference.prediction import GaussianPosterior, Predictor
+from marginwise.inference.prediction import GaussianPosterior, LatentPredictor, Predictor
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
@@ -96,8 +96,8 @@ class LabelModel(ABC):
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         """Return the predictor again, for a covariance that is exact."""
 
-    def sites(self, stored: tuple[Array, ...]) -> Sites | None:
-        """Return the sites among what is stored, if there are any that training near by gains from."""
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        """Return the sites that training near by gains from, if there are any, of one with an exact covariance."""
         return None
 
 
@@ -128,7 +128,7 @@ class SlackLabels(LabelModel):
         likelihood = self.slack.weighted(model.C, problem.weights)
         return GaussianPosterior.from_sites(problem, model, likelihood, Sites(*stored)).predictor
 
-    def sites(self, stored: tuple[Array, ...]) -> Sites | None:
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
         return Sites(*stored)
 
 
@@ -160,7 +160,7 @@ class SoftmaxLabels(LabelModel):
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
-        posterior = softmax_map(problem, model, start, tolerance)
+        posterior = softmax_map(problem, model, None if start is None else start.nu, tolerance)
         trained = _trained_classes(posterior)
         return trained._replace(stored=(*trained.stored, posterior.precision, posterior.eta))
 
@@ -168,9 +168,11 @@ class SoftmaxLabels(LabelModel):
         *_, precision, eta = stored
         return _restored_classes(class_posterior_from(problem, model, precision, eta), stored)
 
-    def sites(self, stored: tuple[Array, ...]) -> Sites | None:
-        *_, precision, eta = stored
-        return Sites(precision, eta)
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        """Return the slope of the likelihood at the mode, sites without a precision: there K⁻¹θ is the same."""
+        assert isinstance(predictor, LatentPredictor)
+        dual = predictor.coefficients / model.C
+        return Sites(np.zeros(len(dual)), dual)
 
 
 def _trained_classes(posterior: ClassPosterior) -> Trained:

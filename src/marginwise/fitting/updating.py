@@ -21,7 +21,7 @@ from marginwise.fitting.labels import SlackLabels, Trained
 from marginwise.fitting.searching import selected
 from marginwise.fitting.stacking import combined
 from marginwise.fitting.training import low_rank_svm
-from marginwise.inference.prediction import LatentPredictor
+from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.problem import Problem
 
 
@@ -59,7 +59,8 @@ def updated(ensemble: Ensemble, rows: ChangedRows, *, svm: bool) -> Ensemble:
     """Return the ensemble of the rows; ``svm`` says whether the SVM predicts."""
     problem = rows.problem
     with threads_for(problem.n if ensemble.is_exact else ensemble.n_points):
-        pairs = [_trained(member, rows) for member in ensemble.members]
+        before = zip(ensemble.members, ensemble.latent_functions, strict=True)
+        pairs = [_trained(member, predictor, rows) for member, predictor in before]
         members, trained = tuple(member for member, _ in pairs), [done for _, done in pairs]
         left_out = combined(np.array([done.log_left_out for done in trained]), ensemble.weights, ensemble.vote)
         if ensemble.calibration is not None:
@@ -83,8 +84,8 @@ def updated(ensemble: Ensemble, rows: ChangedRows, *, svm: bool) -> Ensemble:
     return same.with_latent_functions([done.predictor for done in trained], left_out)
 
 
-def _trained(member: Member, rows: ChangedRows) -> tuple[Member, Trained]:
-    """Return a member trained on the rows."""
+def _trained(member: Member, before: Predictor, rows: ChangedRows) -> tuple[Member, Trained]:
+    """Return a member trained on the rows; ``before`` is what it was on those that it had."""
     problem, labels = rows.problem, member.candidate.labels
     if member.view is not None:
         problem = selected(problem, member.view)
@@ -97,7 +98,7 @@ def _trained(member: Member, rows: ChangedRows) -> tuple[Member, Trained]:
         problem = replace(problem, inducing=member.inducing, partition=member.partition, single=True)
         start = None
     else:
-        start = _widened(labels.sites(member.stored), rows.before)
+        start = _widened(labels.near(member.hyperparameters, member.stored, before), rows.before)
     done = labels.train(problem, member.hyperparameters, start)
     return replace(member, stored=done.stored, log_evidence=done.log_evidence), done
 

@@ -15,7 +15,6 @@ from scipy.special import log_softmax
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance.base import SiteCovariance
-from marginwise.covariance.gaussian import Sites
 from marginwise.problem import Problem
 
 #: The multiple, in units of max_k p_k(1 - p_k). The largest eigenvalue of the curvature is 1 to 2 times that
@@ -28,8 +27,9 @@ LEAST_CURVATURE = 1e-10
 #: Largest change of a probability in a step at which the mode is reached, and most steps towards it.
 TOLERANCE, _MAX_STEPS = 1e-4, 200
 
-#: Steps after which the curvature is looked at again, and earlier steps that a step is combined with.
-_REFRESH, _DEPTH = 10, 6
+#: Steps after which the curvature is looked at again, at first and where the mode is nearly known, and earlier steps
+#: that a step is combined with.
+_REFRESH, _WARM_REFRESH, _DEPTH = 10, 30, 6
 
 
 class _State(NamedTuple):
@@ -42,9 +42,9 @@ class _State(NamedTuple):
 
 
 def softmax_mode(
-    problem: Problem, covariance: SiteCovariance, start: Sites | None = None, tolerance: float = TOLERANCE
+    problem: Problem, covariance: SiteCovariance, start: Array | None = None, tolerance: float = TOLERANCE
 ) -> tuple[Array, Array]:
-    """Return θ and p at the mode, both of shape (n, K), from where the sites of one near by would have it."""
+    """Return θ and p at the mode, both of shape (n, K); ``start`` is K⁻¹θ near by, 0 for rows that are new there."""
     weights, labels, rows = problem.weights, problem.labels, np.arange(problem.n)
     indicators = np.zeros((problem.n, problem.n_classes))
     indicators[rows, labels] = 1.0
@@ -53,14 +53,14 @@ def softmax_mode(
         logs = log_softmax(theta, axis=1)
         return _State(theta, b, logs, 0.5 * float(np.vdot(b, theta)) - float(weights @ logs[rows, labels]))
 
-    b = np.zeros_like(indicators) if start is None else covariance.dual_mean(*start)
-    here = state(np.zeros_like(indicators) if start is None else covariance.times(b), b)
+    nothing, every = np.zeros_like(indicators), _REFRESH if start is None else _WARM_REFRESH
+    here = state(nothing, nothing) if start is None else state(covariance.times(start), start)
     rough, dual = np.empty(0), None
     history: list[tuple[_State, _State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         p = np.exp(here.logs)
-        if dual is None or step % _REFRESH == 0 or (step < 3 and start is None):  # at first it changes fast
+        if dual is None or step % every == 0 or (step < 3 and start is None):  # at first it changes fast
             rough = weights * np.maximum(_CURVATURE * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
             dual = covariance.dual_solver(rough)
             history.clear()

@@ -20,7 +20,7 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.covariance.base import SiteCovariance
-from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian, Sites
+from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian
 from marginwise.covariance.groups import GroupCavities
 from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
@@ -225,9 +225,9 @@ def least_squares(problem: Problem, model: Model) -> ClassPosterior:
 
 
 def softmax_map(
-    problem: Problem, model: Model, start: Sites | None = None, tolerance: float = TOLERANCE
+    problem: Problem, model: Model, start: Array | None = None, tolerance: float = TOLERANCE
 ) -> ClassPosterior:
-    """Return the posterior around the mode of the softmax likelihood; ``start`` are sites of one near by."""
+    """Return the posterior around the mode of the softmax likelihood; ``start`` is :func:`softmax_mode`'s."""
     kernel = model.kernel.scaled(model.C)
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")

@@ -27,8 +27,8 @@ BEST, MEAN, VOTE = "best", "mean", "vote"
 #: Kernels by name: constant, lines, curves and steps; or the paper's, a Gaussian bell and a constant.
 _TEMPLATES: dict[str, Model] = {"auto": Model(1.0, Blend()), "rbf": Hyperparameters()}
 
-#: That of many rows: every column has a curve of its own as well, which few rows could not tell from the rest.
-_MANY_ROWS = Model(1.0, Blend(k2=1.0))
+#: "auto" where rows are not few: every column has a curve of its own as well.
+_ADDITIVE = Model(1.0, Blend(k2=1.0))
 
 
 def check_parameters(estimator: Any) -> None:
@@ -101,13 +101,13 @@ def chosen_subset(subset: str | int | None, rank: str | int | None, n: int) -> i
     return None if size is None or size >= n else int(size)
 
 
-def as_template(kernel: Any, *, many: bool = False) -> Model:
-    """Return the form of the models to tune, with one length scale; ``many`` says whether rows are."""
+def as_template(kernel: Any, *, additive: bool = False) -> Model:
+    """Return the form of the models to tune, with one length scale; with ``additive`` "auto" has curves of columns."""
     require_no_name_of_a_matrix(kernel, "TunedSVC(kernel=Precomputed(K), standardize=False)")
     if isinstance(kernel, str):
         template = _TEMPLATES[choose("kernel", kernel, _TEMPLATES)]
-        if many and kernel == AUTO:
-            template = _MANY_ROWS
+        if additive and kernel == AUTO:
+            template = _ADDITIVE
         return template
     own = as_kernel(kernel)
     if not isinstance(own, Kernel):

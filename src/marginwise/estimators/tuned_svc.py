@@ -56,6 +56,7 @@ from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.fit import ensemble_at, fit_ensemble
 from marginwise.fitting.novelty import Novelty
 from marginwise.fitting.rank import RankPolicy
+from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.scores import expected_scores
 from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
@@ -86,11 +87,11 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         number is taken as given.
     kernel : "auto", "rbf", Kernel or callable, default="auto"
         The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term:
-        straight lines, smooth curves and steps along the axes are all within reach; terms that carry nothing are
-        dropped. "rbf" is the paper's, a Gaussian bell and a constant. A kernel of ``marginwise.kernels``, or a sum of
-        them, says what form to tune; its own values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is
-        tuned around its own values and within its bounds, and of a function K(A, B) the amplitude is; a constant is
-        added to both.
+        straight lines, smooth curves and steps along the axes are all within reach; with more than 600 rows every
+        column has a curve of its own as well. Terms that carry nothing are dropped. "rbf" is the paper's, a Gaussian
+        bell and a constant. A kernel of ``marginwise.kernels``, or a sum of them, says what form to tune; its own
+        values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is tuned around its own values and within
+        its bounds, and of a function K(A, B) the amplitude is; a constant is added to both.
     criterion : str or Criterion, default="auto"
         What is optimised; see ``marginwise.criterion_names()``. "auto" is "ls-loo", or "ep-loo" for two classes with
         ``predictor="svm"``. Other criteria are summed over the pairs of more than two classes. Change it to compare
@@ -334,8 +335,9 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         )
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
         many = policy.rank == AUTO
+        additive = len(table.codes) > SCHEDULE.additive_from and (many or policy.exact)
         declared = candidates(
-            as_template(self.kernel, many=many),
+            as_template(self.kernel, additive=additive),
             inputs.shape,
             len(table.classes),
             columns=self._encoding.columns,

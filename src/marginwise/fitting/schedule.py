@@ -33,6 +33,8 @@ class Schedule:
     auxiliary_rows : int
         Most rows that an auxiliary model is tuned on: it has few hyperparameters, and an evaluation by expectation
         propagation costs several by least squares.
+    additive_from : int
+        Rows from which the kernel has a curve for each column as well: fewer can't tell it from the other terms.
     no_gain, no_gain_moves : float, int
         A search that others follow ends when so many moves raised the sum of log-probabilities by no more than this.
     last_evaluations, many_last_evaluations : int
@@ -93,6 +95,7 @@ class Schedule:
     coarse_rows: int = 600
     halve_from: int = 300
     auxiliary_rows: int = 300
+    additive_from: int = 600
     no_gain: float = 0.05
     no_gain_moves: int = 3
     last_evaluations: int = 8

@@ -17,6 +17,8 @@ Set OPENBLAS_NUM_THREADS=1.
 from __future__ import annotations
 
 import argparse
+import copy
+import csv
 import time
 import warnings
 from collections.abc import Callable
@@ -30,7 +32,6 @@ from marginwise import TunedSVC
 from marginwise.errors import TuningWarning
 from marginwise.fitting import drift
 from marginwise.fitting.stacking import combined
-from results import Results
 
 Rows = tuple[np.ndarray, np.ndarray]
 
@@ -48,14 +49,14 @@ def kept_the_same(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Row
 
 
 def noisier(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
-    """One label in four is drawn at random."""
-    return X, np.where(rng.random(len(y)) < 0.25, rng.integers(0, 2, len(y)), y)
+    """One label in three is drawn at random."""
+    return X, np.where(rng.random(len(y)) < 1 / 3, rng.integers(0, 2, len(y)), y)
 
 
 def broken(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
-    """Two of the columns that matter hold what belongs to other rows."""
+    """Three of the five columns that matter hold what belongs to other rows."""
     X = X.copy()
-    X[:, :2] = rng.permutation(X[:, :2])
+    X[:, :3] = rng.permutation(X[:, :3])
     return X, y
 
 
@@ -65,9 +66,9 @@ def moved(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
 
 
 def other_unit(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Rows:
-    """Two of the columns that matter are in another unit."""
+    """Two of the columns that matter are in another unit, so that their numbers are ten times as large."""
     X = X.copy()
-    X[:, :2] *= 2.54
+    X[:, :2] *= 10.0
     return X, y
 
 
@@ -81,8 +82,11 @@ CHANGES: dict[str, Callable[..., Rows]] = {
 }
 
 
-#: Each change from the first update on, and from the sixth.
-CASES = [(name, change, first) for name, change in CHANGES.items() for first in (0, 5)]
+Case = tuple[str, Callable[..., Rows], int]
+
+#: None, and each change from the first update on, and from the sixth.
+CASES: list[Case] = [("none", kept_the_same, 0)]
+CASES += [(name, change, first) for name, change in CHANGES.items() for first in (0, 5)]
 
 
 def trained_anew(model: TunedSVC, X: np.ndarray, seed: int) -> np.ndarray:
@@ -129,15 +133,24 @@ def measure_time(arguments: argparse.Namespace) -> None:
         print(f"| all | {sums[0]:.2f} | {sums[1]:.2f} | {sums[1] / sums[0]:.0f} | |", flush=True)
 
 
-def updated_model(change: Callable[..., Rows], first: int, seed: int) -> TunedSVC:
-    """Return a model after ten updates, the rows of which have changed from the first one on."""
+def first_model(seed: int) -> tuple[TunedSVC, Rows, np.random.Generator]:
+    """Return a model of 500 made-up rows, these and 500 more, and what draws changes."""
     rng, truth = _generators(seed)
     X, y = made_up(1000, 2, rng, truth)
-    model = TunedSVC(ard=0, random_state=0).fit(X[:500], y[:500])
-    for number in range(10):
-        rows = slice(500 + 50 * number, 550 + 50 * number)
-        model.update(*(change(X[rows], y[rows], rng) if number >= first else (X[rows], y[rows])))
-    return model
+    return TunedSVC(ard=0, random_state=0).fit(X[:500], y[:500]), (X, y), rng
+
+
+def own_losses(seed: int, cases: list[Case]) -> list[np.ndarray]:
+    """Return for each case the log-loss of each row, by models without it, after ten updates."""
+    model, (X, y), rng = first_model(seed)
+    losses = []
+    for _, change, first in cases:
+        later = copy.copy(model)
+        for number in range(10):
+            rows = slice(500 + 50 * number, 550 + 50 * number)
+            later.update(*(change(X[rows], y[rows], rng) if number >= first else (X[rows], y[rows])))
+        losses.append(-later._held_out_log_proba()[later.row_groups_, later._codes[later.row_groups_]])
+    return losses
 
 
 def first_alarm(losses: np.ndarray) -> int:
@@ -150,51 +163,31 @@ def first_alarm(losses: np.ndarray) -> int:
     return -1
 
 
-def own_losses(model: TunedSVC) -> np.ndarray:
-    """Return the log-loss of each row given, by models without it."""
-    return -model._held_out_log_proba()[model.row_groups_, model._codes[model.row_groups_]]
-
-
-def alarm_of(change: Callable[..., Rows], first: int, seed: int) -> dict[str, int]:
-    return {"alarm": first_alarm(own_losses(updated_model(change, first, seed)))}
-
-
 def measure_drift(arguments: argparse.Namespace) -> None:
-    """Write for each case at which update there was an alarm, -1 for none; then print how many there were."""
+    """Write at which update there was an alarm in each case, -1 for none; then print how many there were."""
     warnings.simplefilter("ignore")
-    results = Results(arguments.output, {"alarm": 0})
+    arguments.output.parent.mkdir(exist_ok=True)
     for seed in range(arguments.first, arguments.first + arguments.seeds):
-        for number in range(len(CASES)):  # as many without drift as with it
-            case = 100 * number + seed
-            results.once("none", case, "from 1", lambda case=case: alarm_of(kept_the_same, 0, case))
-        for name, change, first in CASES:
-            case = (change, first, seed)
-            results.once(name, seed, f"from {first + 1}", lambda case=case: alarm_of(*case))
-    found = results.table()["alarm"]
-    print("\n| change | from update | noticed | median rows until | alarms before |\n|---|---:|---:|---:|---:|")
-    quiet = np.array(list(found["none"]["from 1"].values()))
-    print(f"| none | | {np.count_nonzero(quiet >= 0)} of {len(quiet)} | | |")
-    total = np.zeros(3, dtype=int)
-    for name, _, first in CASES:
-        alarms = np.array(list(found[name][f"from {first + 1}"].values()))
-        right = alarms[alarms >= first]
-        counts = np.array([len(right), len(alarms), np.count_nonzero((alarms >= 0) & (alarms < first))])
-        total += counts
-        rows = f"{50 * (np.median(right) - first + 1):.0f}" if len(right) else ""
-        print(f"| {name} | {first + 1} | {counts[0]} of {counts[1]} | {rows} | {counts[2]} |")
-    print(f"| all | | {total[0]} of {total[1]} | | {total[2]} |")
+        alarms = [first_alarm(losses) for losses in own_losses(seed, CASES)]
+        with arguments.output.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerow([seed, *alarms])
+    with arguments.output.open(newline="", encoding="utf-8") as file:
+        table = np.array(list(csv.reader(file)), dtype=int)[:, 1:]
+    print("| change | from update | alarms since | median rows until | alarms before |\n|---|---:|---:|---:|---:|")
+    for (name, _, first), alarms in zip(CASES, table.T, strict=True):
+        since, before = alarms[alarms >= first], np.count_nonzero((alarms >= 0) & (alarms < first))
+        rows = f"{50 * (np.median(since) - first + 1):.0f}" if len(since) else ""
+        print(f"| {name} | {first + 1} | {len(since)} of {len(alarms)} | {rows} | {before} |")
 
 
 def measure_bets(arguments: argparse.Namespace) -> None:
     """Print how often bets raise an alarm, from the same held-out losses, on seeds of their own."""
     warnings.simplefilter("ignore")
-    seeds = range(1000, 1000 + arguments.seeds)
-    quiet = [own_losses(updated_model(kept_the_same, 0, seed)) for seed in seeds]
-    changed = [own_losses(updated_model(change, first, seed)) for _, change, first in CASES for seed in seeds]
+    found = [own_losses(seed, CASES) for seed in range(1000, 1000 + arguments.seeds)]
     for bets in ((0.5,), (0.7,), (0.8,), (0.9,), (0.95,), (0.8, 0.9), (0.6, 0.8, 0.95), (0.9, 0.95)):
         drift._BETS = np.array(bets)
-        alarms = [np.mean([first_alarm(losses) >= 0 for losses in group]) for group in (quiet, changed)]
-        print(f"bets {bets}: without drift {alarms[0]:.2f}, with it {alarms[1]:.2f}", flush=True)
+        alarms = np.array([[first_alarm(losses) >= 0 for losses in one] for one in found])
+        print(f"bets {bets}: without drift {alarms[:, 0].mean():.2f}, with it {alarms[:, 1:].mean():.2f}", flush=True)
 
 
 def _generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
@@ -213,7 +206,7 @@ def main() -> None:
     timing.add_argument("--classes", type=int, nargs="+", default=[2, 3])
     timing.set_defaults(run=measure_time)
     drifting = commands.add_parser("drift")
-    drifting.add_argument("--first", type=int, default=0, help="seed of the first cases")
+    drifting.add_argument("--first", type=int, default=100, help="seed of the first cases")
     drifting.add_argument("--seeds", type=int, default=10)
     drifting.add_argument("--output", type=Path, default=Path("results/update.csv"))
     drifting.set_defaults(run=measure_drift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -77,7 +78,10 @@ class GivenRows(NamedTuple):
         It is merged and put in order by cells, as there; inputs are those that were given, to the last bit.
         """
         cells, labels = encoding.cells(self.inputs), classes[self.codes]
-        table = classified(cells, labels, self.weights, class_weight, self.groups).merged().counted()
+        table = classified(cells, labels, self.weights, class_weight, self.groups)
+        numbers = code_of(classes)  # in the model's order
+        codes = np.array([numbers[label] for label in table.classes.tolist()])[table.codes]
+        table = replace(table, codes=codes, classes=classes).merged().counted()
         inputs = np.empty((len(table.codes), self.inputs.shape[1]))
         there = table.places >= 0
         inputs[table.places[there]] = self.inputs[there]
@@ -91,7 +95,7 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> tu
     cells = model._cells(X)
     _require_known(model, cells)
     labels = check_X_y(np.zeros((len(cells), 1)), of_one_kind(y), estimator=model)[1]
-    numbers = {label: code for code, label in enumerate(model.classes_.tolist())}
+    numbers = code_of(model.classes_)
     strange = [repr(label) for label in dict.fromkeys(labels.tolist()) if label not in numbers]
     if strange:
         known = some([repr(label) for label in numbers])
@@ -110,6 +114,11 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> tu
     codes = np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
     keys = None if groups is None else group_keys(groups, len(cells))
     return GivenRows(model._encoding(cells), codes, weights_of(sample_weight, len(cells)), keys), cells
+
+
+def code_of(classes: npt.NDArray[Any]) -> dict[Any, int]:
+    """Return the number of each class."""
+    return {label: code for code, label in enumerate(classes.tolist())}
 
 
 def _require_known(model: Any, cells: Array) -> None:

@@ -8,8 +8,8 @@
 the seconds of each update stand those of fitting anew on all rows, and the largest difference of a probability of 1,000
 further rows from the same members, trained from nothing on all rows in another order.
 
-``drift`` fits models to 500 made-up rows and updates them ten times with 50 each. Without drift all are alike; with it
-they change from the first or the sixth update on, in one of the ways of ``CHANGES``. Counted are alarms. ``choose``
+``drift`` fits models to 500 made-up rows and updates them five times with 100 each. Without drift all are alike; with
+it they change from the first or the third update on, in one of the ways of ``CHANGES``. Counted are alarms. ``choose``
 compares bets for ``fitting/drift.py``, on seeds that ``drift`` does not use.
 Set OPENBLAS_NUM_THREADS=1.
 """
@@ -84,9 +84,9 @@ CHANGES: dict[str, Callable[..., Rows]] = {
 
 Case = tuple[str, Callable[..., Rows], int]
 
-#: None, and each change from the first update on, and from the sixth.
+#: None, and each change from the first update on, and from the third.
 CASES: list[Case] = [("none", kept_the_same, 0)]
-CASES += [(name, change, first) for name, change in CHANGES.items() for first in (0, 5)]
+CASES += [(name, change, first) for name, change in CHANGES.items() for first in (0, 2)]
 
 
 def trained_anew(model: TunedSVC, X: np.ndarray, seed: int) -> np.ndarray:
@@ -141,23 +141,23 @@ def first_model(seed: int) -> tuple[TunedSVC, Rows, np.random.Generator]:
 
 
 def own_losses(seed: int, cases: list[Case]) -> list[np.ndarray]:
-    """Return for each case the log-loss of each row, by models without it, after ten updates."""
+    """Return for each case the log-loss of each row, by models without it, after five updates."""
     model, (X, y), rng = first_model(seed)
     losses = []
     for _, change, first in cases:
         later = copy.copy(model)
-        for number in range(10):
-            rows = slice(500 + 50 * number, 550 + 50 * number)
+        for number in range(5):
+            rows = slice(500 + 100 * number, 600 + 100 * number)
             later.update(*(change(X[rows], y[rows], rng) if number >= first else (X[rows], y[rows])))
         losses.append(-later._held_out_log_proba()[later.row_groups_, later._codes[later.row_groups_]])
     return losses
 
 
 def first_alarm(losses: np.ndarray) -> int:
-    """Return at which of ten updates with 50 rows there is an alarm, -1 for none."""
+    """Return at which of five updates with 100 rows there is an alarm, -1 for none."""
     test = drift.DriftTest()
-    for number, row in enumerate(range(500, 1000, 50)):
-        test = test.after(losses[:row], losses[row : row + 50], row)
+    for number, row in enumerate(range(500, 1000, 100)):
+        test = test.after(losses[:row], losses[row : row + 100], row)
         if test.alarm:
             return number
     return -1
@@ -176,7 +176,7 @@ def measure_drift(arguments: argparse.Namespace) -> None:
     print("| change | from update | alarms since | median rows until | alarms before |\n|---|---:|---:|---:|---:|")
     for (name, _, first), alarms in zip(CASES, table.T, strict=True):
         since, before = alarms[alarms >= first], np.count_nonzero((alarms >= 0) & (alarms < first))
-        rows = f"{50 * (np.median(since) - first + 1):.0f}" if len(since) else ""
+        rows = f"{100 * (np.median(since) - first + 1):.0f}" if len(since) else ""
         print(f"| {name} | {first + 1} | {len(since)} of {len(alarms)} | {rows} | {before} |")
 
 

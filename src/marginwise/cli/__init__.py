@@ -42,6 +42,7 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "test_fraction": "--test-fraction",
     "max_evaluations": "--max-evaluations",
+    "max_seconds": "--max-seconds",
     "class_weight": "--class-weight",
     "missing_values": "--missing-values",
     "name": "NAME",

@@ -16,6 +16,7 @@ from marginwise.cli.report import add_report_arguments, chosen_class
 from marginwise.cli.text import tell, warn
 from marginwise.errors import (
     ConvergenceWarning,
+    GroupWarning,
     InvalidInputError,
     MarginwiseError,
     NothingLearntWarning,
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--model", "-m", metavar="FILE", help="model file to write (default: TABLE's name with .skops)")
     files.add_argument("--report", "-r", metavar="FILE", help="report to write (default: TABLE's name with .html)")
-    files.add_argument("--no-files", action="store_true", help="write neither, only print the summary")
+    files.add_argument("--no-files", action="store_true", help="write no files, only print the summary")
     add_report_arguments(files)
     add_tuning_arguments(parser)
     add_output_arguments(parser)
@@ -47,12 +48,12 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         type=_ard,
         default="auto",
         metavar="NUMBER",
-        help="how far length scales may differ, 0 for one that serves all inputs (default: auto, found by folds)",
+        help="how far length scales may differ, 0 for one shared by all inputs (default: auto, found by folds)",
     )
     tuning.add_argument(
         "--class-weight",
         choices=("balanced",),
-        help="balanced: all classes count the same, however many rows they have (default: all rows do)",
+        help="balanced: all classes count the same, however many rows they have (default: all rows count the same)",
     )
     tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
     tuning.add_argument(
@@ -61,6 +62,9 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         default=100,
         metavar="N",
         help="of the criterion, in a search (default: %(default)s)",
+    )
+    tuning.add_argument(
+        "--max-seconds", type=float, metavar="S", help="end all searches after this time, and train what was found"
     )
     add_run_arguments(tuning)
 
@@ -88,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         slack=arguments.slack,
         restarts=arguments.restarts,
         max_evaluations=arguments.max_evaluations,
+        max_seconds=arguments.max_seconds,
         class_weight=arguments.class_weight,
         progress=False if arguments.quiet else None,
         n_jobs=arguments.jobs,
@@ -100,7 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("ignore", TableWarning)  # guards say the same with names
         warnings.simplefilter("always", NothingLearntWarning)
-        model.fit(table.X, table.y)
+        warnings.simplefilter("always", GroupWarning)
+        model.fit(table.X, table.y, groups=table.groups or None)
     seconds = time.perf_counter() - start
     if model_path is not None:  # before anything else: whatever happens now, the fit is kept
         from marginwise.cli.model_file import write_model

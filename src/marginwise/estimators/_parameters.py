@@ -47,9 +47,7 @@ def check_parameters(estimator: Any) -> None:
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
         raise InvalidInputError("restarts", estimator.restarts, "0 or more searches from random starts")
     _check_combine(estimator)
-    budget = estimator.max_evaluations
-    if budget is not None and not (_is(budget, Integral) and budget >= 1):
-        raise InvalidInputError("max_evaluations", budget, "a whole number, 1 or more, or None for no limit")
+    _check_budget(estimator)
     fraction = estimator.validation_fraction
     if fraction is not None and not (_is(fraction, Real) and 0 < fraction < 1):
         raise InvalidInputError("validation_fraction", fraction, "a number between 0 and 1, or None")
@@ -60,6 +58,14 @@ def check_parameters(estimator: Any) -> None:
             raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
+
+
+def _check_budget(estimator: Any) -> None:
+    budget, seconds = estimator.max_evaluations, estimator.max_seconds
+    if budget is not None and not (_is(budget, Integral) and budget >= 1):
+        raise InvalidInputError("max_evaluations", budget, "a whole number, 1 or more, or None for no limit")
+    if seconds is not None and not (_is(seconds, Real) and seconds > 0):
+        raise InvalidInputError("max_seconds", seconds, "a positive number, or None for no limit")
 
 
 def _has_row_numbers(kernel: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,6 +28,7 @@ from marginwise.errors import (
     NothingLearntWarning,
     TableWarning,
 )
+from marginwise.estimators._alike import ALIKE, alike_in_runs
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
@@ -124,6 +126,10 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         Most evaluations of the criterion in any search: the first, with one length scale, each restart, and, if ``ard``
         is a number, those with different length scales. Searches that go on from these are shorter: at most 8
         evaluations on a fold and 8 on all rows. None is no limit for the long ones.
+    max_seconds : float or None, default=None
+        Seconds after which no candidate is begun and every search ends at its best so far; the members found by then
+        are still judged and trained on all rows, which takes as long as it takes. The result then depends on the
+        speed of the machine.
     rank : "auto", int or None, default="auto"
         How the kernel matrix is approximated. None keeps it exact, and so does "auto" up to 1500 rows. Beyond, "auto"
         keeps it exact within blocks of neighbouring rows and of low rank between them, or of low rank altogether where
@@ -183,7 +189,8 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
-        All searches of the main tuning.
+        Where there were ``restarts``: the searches from all starts, with one length scale unless ``combine`` is another
+        than "best". Otherwise the one of ``trace_``.
     ensemble_ : Ensemble
         The model behind it: its members, their weights, what was held out.
 
@@ -197,6 +204,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
     """
 
     _group_remarks: tuple[str, ...] = ()  # of models from before there were groups
+    _groups: Indices | None = None
     n_groups_: int | None = None
 
     def __init__(
@@ -214,6 +222,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         standardize: bool = True,
         class_weight: Any = None,
         max_evaluations: int | None = 100,
+        max_seconds: float | None = None,
         rank: str | int | None = "auto",
         subset: str | int | None = "auto",
         validation_fraction: float | None = None,
@@ -234,6 +243,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         self.standardize = standardize
         self.class_weight = class_weight
         self.max_evaluations = max_evaluations
+        self.max_seconds = max_seconds
         self.rank = rank
         self.subset = subset
         self.validation_fraction = validation_fraction
@@ -289,21 +299,24 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         check_parameters(self)
+        deadline = None if self.max_seconds is None else time.monotonic() + self.max_seconds
         self.__dict__.pop("compaction_", None)  # of what was fitted before
         chosen_criterion(self.criterion, self.slack)  # says what is wrong with it before the table is read
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight, groups)
         self.classes_ = table.classes
-        self._group_remarks, self.n_groups_ = self._check_groups(table)
+        self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=groups is not None)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
+        self._groups = table.groups
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed), table.groups)
         data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, self.rank, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))
-        config = self._config(table, inputs, aside, seed)
+        limits = Limits(self.max_evaluations, deadline=deadline, keep=False)
+        config = self._config(table, inputs, aside, seed, limits)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -321,7 +334,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             self._keep_rows(table, sample_weight, groups)
             self._describe(table)
 
-    def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int) -> FitConfig:
+    def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int, limits: Limits) -> FitConfig:
         """Return how the ensemble is fitted."""
         criterion, slack = chosen_criterion(self.criterion, self.slack)
         prior = Prior() if self.prior is None else self.prior
@@ -330,7 +343,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             prior=prior,
             restarts=self.restarts,
             seed=seed,
-            limits=Limits(self.max_evaluations, keep=False),
+            limits=limits,
             progress=self.progress,
         )
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
@@ -361,10 +374,14 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             svm=self.predictor == "svm",
         )
 
-    def _check_groups(self, table: ClassificationTable) -> tuple[tuple[str, ...], int | None]:
+    def _check_groups(
+        self, table: ClassificationTable, inputs: Any, *, told: bool
+    ) -> tuple[tuple[str, ...], int | None]:
         """Return remarks on the groups of a table, and their number, after a look at whether they can be left out."""
         if table.groups is None:
-            return (), None
+            if told or is_dask(inputs) or not alike_in_runs(inputs, table.codes, table.places[table.places >= 0]):
+                return (), None
+            return (ALIKE,), None
         criterion, _ = chosen_criterion(self.criterion, self.slack)
         if criterion is not None and criterion.leaves_rows:
             raise InvalidInputError(
@@ -448,7 +465,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
 
     @property
     def restarts_(self) -> tuple[Tuning, ...]:
-        """All searches of that tuning."""
+        """The searches from all starts."""
         return self.ensemble_.main.tuning.restarts
 
     def predict_proba(self, X: Any) -> Array:

@@ -38,7 +38,7 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         else:
             jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
             jury.hear(first, config.settings.n_jobs)
-            chosen = _stacked(jury, config)
+            chosen = _stacked(jury, first, config)
         if small.inducing is None:
             return chosen
         # Label models that share a search share what it is polished to.
@@ -50,7 +50,7 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         return chosen._replace(choices=[one._replace(tuning=polished[one.tuning]) for one in chosen.choices])
 
 
-def _stacked(jury: Jury, config: FitConfig) -> Chosen:
+def _stacked(jury: Jury, first: Tuning, config: FitConfig) -> Chosen:
     """Return the candidates that stacking gives a weight, searched on all rows."""
     searcher, folds, judged, weights = jury.searcher, jury.folds, jury.judged, jury.weights().tolist()
     by_search: dict[Searched, float] = {}
@@ -63,7 +63,7 @@ def _stacked(jury: Jury, config: FitConfig) -> Chosen:
     optima = {
         search: best_only(_screened(searcher, config, selections[search.screen]))
         if search.screen
-        else _optima(searcher, search, weight, restarted=config.all_optima and search is main)
+        else _optima(searcher, search, weight, first, restarted=config.all_optima and search is main)
         for search, weight in by_search.items()
         if weight > 0.0
     }
@@ -115,8 +115,11 @@ def _screened(searcher: Searcher, config: FitConfig, selection: Selection) -> Tu
     return screened_search(searcher.problem, searcher.criterion, searcher.quiet, config.declared, selection)
 
 
-def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted: bool) -> list[Optimum]:
-    """Return where the search of a candidate ends on all rows; with ``restarted`` the optima of all its restarts."""
+def _optima(searcher: Searcher, searched: Searched, weight: float, first: Tuning, *, restarted: bool) -> list[Optimum]:
+    """Return where the search of a candidate ends on all rows; with ``restarted`` the optima of all its restarts.
+
+    One that goes on from the first search keeps what that had restarted.
+    """
     problem = searcher.problem if searched.view is None else selected(searcher.problem, searched.view)
     searcher = replace(searcher, problem=problem, criterion=searched.criterion)
     if restarted:
@@ -125,7 +128,7 @@ def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted:
         return [Optimum(one.share, _on_all(searcher, searched.spread, one)) for one in optima]
     begun = searched.begun
     if begun is None:
-        return best_only(searcher.last(searched.spread, searched.fits))
+        return best_only(with_restarts(first, searcher.last(searched.spread, searched.fits)))
     if not searcher.are_many or weight < 0.5:
         return best_only(begun)
     return best_only(with_restarts(begun, searcher.last(searched.spread, searched.fits)))

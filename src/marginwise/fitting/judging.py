@@ -98,6 +98,11 @@ class Jury:
         """Return the weights of all that were judged, 0 for those that are dropped."""
         return kept_weights(self._table([one.log_proba for one in self.judged]), self.folds.weights)
 
+    @property
+    def _late(self) -> bool:
+        """Whether no time is left for further candidates."""
+        return self.searcher.settings.limits.is_late
+
     def _table(self, columns: Sequence[Array]) -> Array:
         return np.column_stack([self.folds.own(column) for column in columns])
 
@@ -110,19 +115,17 @@ class Jury:
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
             main = self._one_length_scale(self._on_folds(declared.start, first, criterion))
             for spread in declared.spreads[:: -1 if many else 1]:
+                if self.judged and self._late:
+                    break
                 found = self._with_spread(spread, main, many)
                 if found is not None:
                     self.judged.append(found)
                     main = found
                 if (found is not None) == many:  # up while it helps, or down until it does
                     break
-            self._other_labels(main.searched)
-            self._other_view(main)
-            for aux in declared.auxiliaries:
-                own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
-                tuning = own.first(aux.start, own.quiet)
-                self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
-            self._screened()
+            for further in (self._other_labels, self._other_view, self._auxiliaries, self._screened):
+                if not self._late:
+                    further(main)
 
     def held_out(self, vote: Vote | None) -> Array:
         """Return what the members together say of rows left out: log-probabilities in the long table of the folds."""
@@ -199,8 +202,9 @@ class Jury:
                 return None
         return Judged(replace(searched, fits=fits), labels, scale, logs)
 
-    def _other_labels(self, searched: Searched) -> None:
-        """Judge a search with the other label models."""
+    def _other_labels(self, main: Judged) -> None:
+        """Judge the search that gained most with the other label models."""
+        searched = main.searched
         for labels in self.declared.labels[1:]:
             scale = labels.scale(self.searcher.coarse, WarmStart.mean(searched.fits).model)
             if scale is not None:
@@ -234,7 +238,14 @@ class Jury:
             logs = np.concatenate([logs, self._predict(searched, labels, scale, rest)])
         self.judged.append(Judged(searched, labels, scale, logs))
 
-    def _screened(self) -> None:
+    def _auxiliaries(self, main: Judged) -> None:
+        """Judge the auxiliary models."""
+        for aux in self.declared.auxiliaries:
+            own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
+            tuning = own.first(aux.start, own.quiet)
+            self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
+
+    def _screened(self, main: Judged) -> None:
         """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
         declared = self.declared
         if not declared.screens:

@@ -21,14 +21,19 @@ from marginwise.fitting.stacking import combined, kept_weights
 from marginwise.inference.prediction import LatentPredictor
 from marginwise.problem import Problem
 from marginwise.search.progress import stage
-from marginwise.status import CONVERGED, Status
+from marginwise.status import CONVERGED, Code, Status
 from marginwise.svm.api import solve_svm
 from marginwise.svm.pairs import PairMachines
+
+_OUT_OF_TIME = Status(
+    False, "max_seconds was used up: searches ended early, and candidates may have been left out", Code.BUDGET
+)
 
 
 def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ensemble:
     """Return the ensemble of trained members, with calibration, the SVM if it is asked for, and advice."""
     stage("training")
+    in_time = _OUT_OF_TIME if config.settings.limits.is_late else CONVERGED
     problem, policy = data.all, config.policy
     members, trained = [], []
     for choice in chosen.choices:
@@ -66,8 +71,9 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         corrected,
         config.vote,
         held_out_wrong=chosen.wrong if corrected is None else None,
+        groups=held.groups,
     )
-    statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes)]
+    statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes), in_time]
     if config.svm and not policy.exact and problem.n_classes == 2:
         ensemble = ensemble.with_machines(low_rank_svm(problem, config.importance, ensemble))
     messages = advice(

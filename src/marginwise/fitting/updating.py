@@ -78,6 +78,7 @@ def updated(ensemble: Ensemble, rows: ChangedRows, *, svm: bool) -> Ensemble:
             warnings=tuple(dict.fromkeys([*ensemble.warnings, *failed])),
             svm_weights=problem.weights * rows.importance[problem.labels],
             machines=None,
+            groups=problem.groups,
         )
         if ensemble.machines is not None:
             same = same.with_machines(low_rank_svm(problem, rows.importance, same))

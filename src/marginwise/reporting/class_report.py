@@ -70,8 +70,8 @@ def _add_reliability(page: Page, display: ReliabilityDisplay) -> None:
     left = f" Ranges with fewer than {_FEWEST_ROWS} rows ({few} rows in all) have no dot." if few else ""
     page.figure(
         figure,
-        "Can the probabilities be taken at their word? Of the rows that were given a probability of, say, 70 %, "
-        "about 70 % should be so. Dots on the dashed line mean that they were; the bars show how far dots stray "
+        "Can the probabilities be trusted? Of the rows that were given a probability of, say, 70 %, "
+        "about 70 % should turn out so. Dots on the dashed line mean that they did; the bars show how far dots stray "
         f"by chance (95 % intervals). Below: how many rows had such a probability.{left}",
         f"Observed frequency against predicted probability; the calibration error is {display.calibration_error:.3f}.",
     )

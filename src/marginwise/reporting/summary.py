@@ -92,6 +92,8 @@ class FitSummary:
         What the fit took, where that is known.
     positive_class : str or None
         The class whose rows are to be found, None where none is meant.
+    groups : int or None
+        The number of groups whose rows were left out together, None where rows were left out one by one.
     updates : str
         How many rows it was tuned on, and what has been added and forgotten since; empty if nothing has.
 
@@ -127,6 +129,7 @@ class FitSummary:
     warnings: list[str]
     seconds: float | None
     positive_class: str | None = None
+    groups: int | None = None
     updates: str = ""
 
     def __repr__(self) -> str:
@@ -145,6 +148,11 @@ class FitSummary:
         """What to expect on new data, in words."""
         error = f"error {percent(self.expected_error)} (± {100 * self.expected_error_se:.1f})"
         return f"{error}, log-loss {self.expected_log_loss:.3f}" if self.is_judged else "no row could be left out"
+
+    @property
+    def expected_on(self) -> str:
+        """What that is expected on."""
+        return "new data" if self.groups is None else f"new groups ({numbered(self.groups, 'group')})"
 
     @property
     def is_judged(self) -> bool:
@@ -166,11 +174,11 @@ class FitSummary:
         """The few numbers that tell the story, each with what it is."""
         if not self.is_judged:
             return [(percent(self.base_error), "error if the commonest class is always predicted")]
-        error, loss = self.expected_error_se, self.base_log_loss
+        error, loss, new = self.expected_error_se, self.base_log_loss, self.expected_on
         facts = [
-            (percent(self.expected_error), f"error expected on new data, ± {100 * error:.1f}"),
+            (percent(self.expected_error), f"error expected on {new}, ± {100 * error:.1f}"),
             (percent(self.base_error), "error if the commonest class is always predicted"),
-            (f"{self.expected_log_loss:.3f}", f"log-loss expected on new data ({loss:.3f} without any input)"),
+            (f"{self.expected_log_loss:.3f}", f"log-loss expected on {new} ({loss:.3f} without any input)"),
         ]
         if self.positive_class in self.by_class:
             area = self.by_class[self.positive_class]["auc"]
@@ -197,7 +205,7 @@ class FitSummary:
         """Return it for a terminal."""
         return (
             f"{f'{self.table}: ' if self.table else ''}{self.contents}\n\n"
-            f"expected on new data: {self.expected}\n\n"
+            f"expected on {self.expected_on}: {self.expected}\n\n"
             f"{self._classes_text()}"
             f"{self.shape}\n\n"
             f"{self._inputs_text()}\n"
@@ -249,10 +257,10 @@ class FitSummary:
     def shape(self) -> str:
         """What the decision looks like, in a sentence."""
         words = {
-            "straight": "a straight line",
+            "straight": "straight lines",
             "smooth": "smooth curves",
             "stepwise": "steps along single inputs",
-            "additive": "a function of each input on its own",
+            "additive": "functions of single inputs",
         }
         shares = [(words.get(shape, shape), share) for shape, share in ranked(self.term_shares) if share >= 0.005]
         if not shares:
@@ -342,6 +350,7 @@ def summarise(
         warnings=list(warnings),
         seconds=seconds,
         positive_class=None if place is None else words[place],
+        groups=model.n_groups_,
         updates="" if model.updates_ is None else str(model.updates_),
     )
 

@@ -99,12 +99,13 @@ class UpdatingMixin:
         given = old.forgetting(gone).followed_by(new)
         given.require_classes(self.classes_)
         table, inputs = given.table(self._encoding, self.classes_, self.class_weight)
-        self._group_remarks, self.n_groups_ = self._check_groups(table)
+        if table.groups is not None:
+            self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=True)
         rows = self._changed(old, new, table, inputs, cells)
         self.ensemble_ = updated(self.ensemble_, rows, svm=self.predictor == "svm")
         if self.predictor == "svm":
             self.ensemble_.svm  # noqa: B018  # is trained here
-        self._importance, self._places = table.importance, table.places
+        self._importance, self._places, self._groups = table.importance, table.places, table.groups
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
         self._given_weights, self._given_groups = stored_weights(given.weights, len(given.weights)), given.groups
         self._describe(table)

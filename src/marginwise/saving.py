@@ -36,8 +36,10 @@ from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._sets import Conformity
 from marginwise.estimators.compacting import CompactionReport
+from marginwise.estimators.monitoring import Updates
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.drift import DriftTest
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.labels import (
     LeastSquaresLabels,
@@ -87,6 +89,7 @@ _PARTS: tuple[type, ...] = (
     *(OrderedLink, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     *(Calibration, CompactionReport, Conformity),
+    *(DriftTest, Updates),
     *(Column, Encoding, Schema),
     Hyperparameters,
     PairMachines,

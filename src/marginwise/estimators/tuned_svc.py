@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ from marginwise.estimators._parameters import (
 from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
+from marginwise.estimators._updating import UpdatingMixin
 from marginwise.fitting.candidates import candidates
 from marginwise.fitting.config import FitConfig, TrainingData
 from marginwise.fitting.doubt import Doubt
@@ -72,7 +73,15 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(OrderedMixin, DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(
+    OrderedMixin,
+    UpdatingMixin,
+    DescribingMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
+    TableMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    StoredEstimator,
+):
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
@@ -191,6 +200,9 @@ class TunedSVC(OrderedMixin, DescribingMixin, CallbackSupportMixin, TableMixin, 
         Which of these rows are copies of each other, and were left out together.
     n_groups_ : int or None
         The number of groups that ``fit`` was given, whose rows were left out together.
+    updates_ : Updates or None
+        What has become of the model since it was tuned: how many rows were added and forgotten, how they were predicted
+        before, and whether tuning again would pay.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
@@ -299,7 +311,8 @@ class TunedSVC(OrderedMixin, DescribingMixin, CallbackSupportMixin, TableMixin, 
     @property
     def _remarks(self) -> list[str]:
         """All that a fit warns of."""
-        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks]
+        updates = () if self.updates_ is None else self.updates_.remarks
+        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks, *updates]
         return [*remarks, *filter(None, [self._learnt_nothing_message])]
 
     @with_callbacks
@@ -339,6 +352,7 @@ class TunedSVC(OrderedMixin, DescribingMixin, CallbackSupportMixin, TableMixin, 
             self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)
             if self.predictor == "svm":
                 self.ensemble_.svm  # noqa: B018  # is trained here
+            self._keep_rows(table, sample_weight, groups)
             self._describe(table)
 
     def _config(
@@ -432,8 +446,7 @@ class TunedSVC(OrderedMixin, DescribingMixin, CallbackSupportMixin, TableMixin, 
             named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
-        relevance = self._encoding.by_column(ensemble.weights @ ensemble.relevances)
-        self.feature_importances_ = relevance / relevance.sum()
+        self.__dict__.pop("feature_importances_", None)  # of other rows
         self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence
@@ -449,6 +462,12 @@ class TunedSVC(OrderedMixin, DescribingMixin, CallbackSupportMixin, TableMixin, 
         # What posteriors say of rows without them is not what an SVM would.
         left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
         self._conformity = conformities(logs[known], left_out, table.codes[known], table.weights[known])
+
+    @cached_property
+    def feature_importances_(self) -> Array:
+        """How much the latent function varies with each input, found when it is asked for."""
+        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.relevances)
+        return np.asarray(relevance / relevance.sum())
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""

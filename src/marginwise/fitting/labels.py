@@ -22,11 +22,12 @@ from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.ordered import OrderedLeaveOneOut
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.inference.ep.gradient import leave_one_out
-from marginwise.inference.prediction import GaussianPosterior, Predictor
+from marginwise.inference.prediction import GaussianPosterior, LatentPredictor, Predictor
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.multiclass.link import Link, SoftmaxLink
+from marginwise.multiclass.mode import TOLERANCE
 from marginwise.multiclass.ordered import (
     best_threshold_C,
     fitted_ordered_link,
@@ -46,6 +47,10 @@ from marginwise.status import CONVERGED, Status
 
 #: Root mean square residual of expectation propagation with very many rows, in standard deviations of the posterior.
 _MANY_TOLERANCE = 1e-3
+
+#: Residual of expectation propagation, and largest change of a probability in the last step towards the mode of the
+#: softmax likelihood, in double precision: where both end does then not depend on where they begin.
+_EXACT_TOLERANCE = 1e-10
 
 
 class Trained(NamedTuple):
@@ -107,6 +112,10 @@ class LabelModel(ABC):
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         """Return the predictor again, for a covariance that is exact."""
 
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        """Return the sites that training near by gains from, if there are any, of one with an exact covariance."""
+        return None
+
 
 @dataclass(frozen=True)
 class SlackLabels(LabelModel):
@@ -117,7 +126,9 @@ class SlackLabels(LabelModel):
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         if problem.inducing is None:
-            posterior = site_posterior(problem, model, self.slack, start=start, with_gradient=False)
+            posterior = site_posterior(
+                problem, model, self.slack, start=start, tolerance=_EXACT_TOLERANCE, with_gradient=False
+            )
             stored: tuple[Array, ...] = (posterior.sites.tau, posterior.sites.nu)
         else:
             posterior = _many_rows(problem, model, self.slack, start)
@@ -132,6 +143,9 @@ class SlackLabels(LabelModel):
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         likelihood = self.slack.weighted(model.C, problem.weights)
         return GaussianPosterior.from_sites(problem, model, likelihood, Sites(*stored)).predictor
+
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        return Sites(*stored)
 
 
 @dataclass(frozen=True)
@@ -163,13 +177,20 @@ class SoftmaxLabels(LabelModel):
         return None if C is None else Scale(C)
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
-        posterior = softmax_map(problem, model)
+        tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
+        posterior = softmax_map(problem, model, None if start is None else start.nu, tolerance)
         link = posterior.fitted_link()
         return _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
 
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         link, precision, eta = stored
         return _restored_classes(class_posterior_from(problem, model, precision, eta), SoftmaxLink(*map(float, link)))
+
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        """Return the slope of the likelihood at the mode, sites without a precision: there K⁻¹θ is the same."""
+        assert isinstance(predictor, LatentPredictor)
+        dual = predictor.coefficients / model.C
+        return Sites(np.zeros(len(dual)), dual)
 
 
 @dataclass(frozen=True)

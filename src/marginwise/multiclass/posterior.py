@@ -28,7 +28,7 @@ from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.model import Model
 from marginwise.multiclass.link import Link, SoftmaxLink, fit_link
-from marginwise.multiclass.mode import LEAST_CURVATURE, softmax_mode
+from marginwise.multiclass.mode import LEAST_CURVATURE, TOLERANCE, softmax_mode
 from marginwise.problem import Problem
 
 #: Powers of 4 that C may be multiplied by for the softmax likelihood, and the one that is nearest to most tables.
@@ -220,13 +220,15 @@ def least_squares(problem: Problem, model: Model) -> ClassPosterior:
     )
 
 
-def softmax_map(problem: Problem, model: Model) -> ClassPosterior:
-    """Return the posterior around the mode of the softmax likelihood."""
+def softmax_map(
+    problem: Problem, model: Model, start: Array | None = None, tolerance: float = TOLERANCE
+) -> ClassPosterior:
+    """Return the posterior around the mode of the softmax likelihood; ``start`` is :func:`softmax_mode`'s."""
     kernel = model.kernel.scaled(model.C)
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
     covariance = problem.covariance(Model(1.0, kernel))
-    theta, p = softmax_mode(problem, covariance)
+    theta, p = softmax_mode(problem, covariance, start, tolerance)
     # the mean of the K - 1 eigenvalues of diag(p) - ppᵀ that are not 0
     mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (problem.n_classes - 1)
     precision = problem.weights * np.maximum(mean_curvature, LEAST_CURVATURE)

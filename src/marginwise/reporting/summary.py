@@ -99,6 +99,8 @@ class FitSummary:
         The classes from the lowest to the highest; empty if they have no order.
     order_scores : dict
         The ``OrderScores`` of three or more classes with an order; otherwise empty.
+    updates : str
+        How many rows it was tuned on, and what has been added and forgotten since; empty if nothing has.
 
     Examples
     --------
@@ -135,6 +137,7 @@ class FitSummary:
     groups: int | None = None
     class_order: list[str] = field(default_factory=list)
     order_scores: dict[str, float] = field(default_factory=dict)
+    updates: str = ""
 
     def __repr__(self) -> str:
         remarks = "".join(f"note: {visible(' '.join(message.split()))}\n" for message in self.warnings)
@@ -221,7 +224,8 @@ class FitSummary:
         else:
             least, most = min(self.classes.values()), max(self.classes.values())
             classes = f"one of {len(self.classes)} classes, with {least} to {numbered(most, 'row')} each"
-        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
+        since = f"; {self.updates}" if self.updates else ""
+        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}{since}"
 
     def to_text(self) -> str:
         """Return it for a terminal."""
@@ -385,6 +389,7 @@ def summarise(
         groups=model.n_groups_,
         class_order=order,
         order_scores={} if ranked_scores is None else ranked_scores._asdict(),
+        updates="" if model.updates_ is None else str(model.updates_),
     )
 
 

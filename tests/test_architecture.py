@@ -48,6 +48,7 @@ LAYERS = [
     "comparison",
     "demo",
     "warmup",
+    "tabarena",
     "export",
     "cli",
     "__main__",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import marginwise
+from marginwise.criteria import registry
 from tiers import with_slow
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +31,7 @@ MODULES = [info.name for info in pkgutil.walk_packages(marginwise.__path__, "mar
 )
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     """Blocks marked ``python`` run in order in one namespace; they may contain their own assertions."""
+    monkeypatch.setattr(registry, "_CRITERIA", dict(registry._CRITERIA))  # pages register criteria
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace: dict[str, object] = {"__name__": "__docs__"}

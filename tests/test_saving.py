@@ -17,6 +17,9 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process import kernels
+from sklearn.gaussian_process.kernels import Matern
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -27,7 +30,7 @@ from marginwise import MarginSVC, Prior, TunedSVC, criterion_names, load_model, 
 from marginwise.criteria import as_criterion
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.errors import InvalidInputError, MarginwiseError, ModelFileError
-from marginwise.saving import FORMAT
+from marginwise.saving import _GP_KERNELS, FORMAT
 from marginwise.search import SEARCHES
 from peak_memory import peak_memory
 from tiers import first_quick
@@ -191,6 +194,26 @@ def test_foreign_types_are_refused_even_if_the_digest_fits(path, model):
     write(path, renamed)
     with pytest.raises(ModelFileError, match="no model of marginwise has"):
         load_model(path)
+
+
+@pytest.mark.parametrize("kernel", ["PairwiseKernel", "WhiteKernel", "Kernel", "StationaryKernelMixin", "clone"])
+def test_other_kernels_of_scikit_learn_are_refused(path, kernel):
+    """Of its module a file may name the kernels that hold numbers and each other: not those that hold functions."""
+    model = TunedSVC(0, kernel=Matern(), random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    save_model(model, path)
+    assert load_model(path).kernel == Matern()
+    write(path, _edited(archive_of(path), "Matern", kernel))
+    with pytest.raises(ModelFileError, match=f"no model of marginwise has: .*{kernel}"):
+        load_model(path)
+
+
+def test_trusted_kernels_hold_numbers_and_each_other():
+    """Loading sets their attributes and calls nothing of theirs."""
+    for name in _GP_KERNELS:
+        kind = getattr(kernels, name)
+        own = {attribute for one in kind.__mro__[:-1] if one is not BaseEstimator for attribute in vars(one)}
+        assert not own & {"__setstate__", "__setattr__", "__reduce__", "__reduce_ex__", "__del__"}
+        assert issubclass(kind, (kernels.Kernel, tuple))
 
 
 def _edited(archive: bytes, *pairs: str) -> bytes:

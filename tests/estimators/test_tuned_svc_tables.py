@@ -304,6 +304,12 @@ class TestAdvice:
         with pytest.warns(ConvergenceWarning, match=r"ended on its upper bound.*e.g. prior=Prior\("):
             model.fit(X, (X[:, 0].round() % 2).astype(int))
 
+    def test_restarts_are_kept_where_a_spread_wins(self):
+        model = TunedSVC(ard=0.5, restarts=2, random_state=0).fit(PROBLEM.X, PROBLEM.y)
+        assert len(model.restarts_) == 3
+        assert all(run.hyperparameters.is_isotropic for run in model.restarts_)
+        assert not model.hyperparameters_.is_isotropic
+
     def test_restarts_at_odds(self):
         model = TunedSVC(ard=0, restarts=2, random_state=0).fit(PROBLEM.X, PROBLEM.y)
         runs = model.restarts_

@@ -99,6 +99,19 @@ def test_bands_cover_the_true_curve() -> None:
     assert np.mean(inside) > 0.75
 
 
+def test_curves_and_dots_of_three_classes_can_be_told_apart() -> None:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=60), rng.choice(["red", "green"], 60)]).astype(object)
+    model = TunedSVC(ard=0, random_state=0).fit(X, rng.integers(3, size=60))
+    curves = EffectDisplay.from_estimator(model, 0).ax_
+    assert len(curves.collections) == 0  # fillings would hide each other
+    assert len([line for line in curves.lines if line.get_linestyle() == "--"]) == 2 * 3
+    dots = EffectDisplay.from_estimator(model, 1).ax_
+    places = np.concatenate([container.lines[0].get_xdata() for container in dots.containers])
+    assert len(np.unique(places.round(6))) == 2 * 3
+    plt.close("all")
+
+
 def test_words_gaps_and_default_grids() -> None:
     rng = np.random.default_rng(0)
     colour = rng.choice(["red", "green", "blue"], 90).astype(object)

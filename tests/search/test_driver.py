@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,16 @@ def test_ends_when_the_time_is_used_up() -> None:
     assert not run.status.ok
     assert "budget of 0.02 seconds" in run.status.message
     assert run.trace[-1].seconds >= 0.02 or run.trace[-2].seconds < 0.02
+
+
+def test_a_deadline_that_has_passed_leaves_one_evaluation() -> None:
+    late, early = (Limits(max_evaluations=20, deadline=time.monotonic() + seconds) for seconds in (-1.0, 100.0))
+    assert late.is_late
+    assert not early.is_late
+    run = go(toys.Hill(), RandomWalk(), limits=late)
+    assert len(run.trace) == 1
+    assert "time is used up" in run.status.message
+    assert len(go(toys.Hill(), RandomWalk(), limits=early).trace) == 20
 
 
 def test_is_told_to_stop_from_outside() -> None:

@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", help="HTML page to write, to read and to print")
     parser.add_argument("--keep", "-k", type=listed, metavar="A,B,…", help="columns to write first, '' for none")
     parser.add_argument("--reasons", type=int, default=3, metavar="N", help="reasons for each row (default: 3)")
-    parser.add_argument("--values", action="store_true", help="what every column contributes, too")
+    parser.add_argument("--values", action="store_true", help="also what every column contributes")
     parser.add_argument(
-        "--coverage", type=float, default=0.9, metavar="P", help="how often sets have the true label (default: 0.9)"
+        "--coverage", type=float, default=0.9, metavar="P", help="how often sets contain the true label (default: 0.9)"
     )
     add_output_arguments(parser)
 

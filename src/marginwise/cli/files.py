@@ -13,13 +13,22 @@ STANDARD = "-"
 _YES_OR_NO = {"yes": True, "no": False}
 
 
-def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> None:
+def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool, needed: bool = True) -> None:
     """Add TABLE and the options that say how to read it; with ``target``, those that choose its columns."""
     parser.add_argument(
-        "table", metavar="TABLE", help="CSV, Excel (.xlsx), Parquet or LIBSVM file; - reads standard input"
+        "table",
+        metavar="TABLE",
+        nargs=None if needed else "?",
+        help="CSV, Excel (.xlsx), Parquet or LIBSVM file; - reads standard input",
     )
     if target:
         parser.add_argument("--target", "-t", metavar="COLUMN", help="the column to predict (default: the last)")
+        parser.add_argument(
+            "--groups",
+            "-g",
+            metavar="COLUMN",
+            help="the column that says which rows belong together, such as the patient; it is no input",
+        )
         add_drop_argument(parser)
         parser.add_argument(
             "--missing-values",
@@ -35,9 +44,9 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> Non
         default="keep",
         help="refuse: a cell that is missing is an error (default: %(default)s, the model takes it as such)",
     )
-    dialect = parser.add_argument_group("CSV and Excel files (default: recognised where that is safe)")
+    dialect = parser.add_argument_group("CSV and Excel files (default: detected where it is unambiguous)")
     dialect.add_argument("--header", choices=_YES_OR_NO, help="whether the first row holds the names of the columns")
-    dialect.add_argument("--delimiter", metavar="CHARACTER", help="what parts the cells")
+    dialect.add_argument("--delimiter", metavar="CHARACTER", help="what separates the cells")
     dialect.add_argument("--decimal", metavar="SIGN", help="the decimal sign of numbers, a point or a comma")
     dialect.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8, cp1252 or latin-1")
     dialect.add_argument("--skip", type=int, default=0, metavar="N", help="lines above the table, such as a title")
@@ -73,6 +82,7 @@ def read_table(arguments: argparse.Namespace) -> Any:
     return load_table(
         table_path(arguments),
         arguments.target,
+        groups=arguments.groups,
         drop=arguments.drop,
         missing_values=arguments.missing_values,
         identifiers="set aside",

@@ -13,9 +13,10 @@ from pathlib import Path
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.report import add_report_arguments, chosen_class
-from marginwise.cli.text import tell, warn
+from marginwise.cli.text import listed, tell, warn
 from marginwise.errors import (
     ConvergenceWarning,
+    GroupWarning,
     InvalidInputError,
     MarginwiseError,
     NothingLearntWarning,
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--model", "-m", metavar="FILE", help="model file to write (default: TABLE's name with .skops)")
     files.add_argument("--report", "-r", metavar="FILE", help="report to write (default: TABLE's name with .html)")
-    files.add_argument("--no-files", action="store_true", help="write neither, only print the summary")
+    files.add_argument("--no-files", action="store_true", help="write no files, only print the summary")
     add_report_arguments(files)
     add_tuning_arguments(parser)
     add_output_arguments(parser)
@@ -47,12 +48,20 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         type=_ard,
         default="auto",
         metavar="NUMBER",
-        help="how far length scales may differ, 0 for one that serves all inputs (default: auto, found by folds)",
+        help="how far length scales may differ, 0 for one shared by all inputs (default: auto, found by folds)",
     )
     tuning.add_argument(
         "--class-weight",
         choices=("balanced",),
-        help="balanced: all classes count the same, however many rows they have (default: all rows do)",
+        help="balanced: all classes count the same, however many rows they have (default: all rows count the same)",
+    )
+    tuning.add_argument(
+        "--ordered",
+        type=listed,
+        nargs="?",
+        const=[],
+        metavar="A,B,…",
+        help="classes have an order, as grades have: that of the sorted classes, or this one, the lowest first",
     )
     tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
     tuning.add_argument(
@@ -61,6 +70,9 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         default=100,
         metavar="N",
         help="of the criterion, in a search (default: %(default)s)",
+    )
+    tuning.add_argument(
+        "--max-seconds", type=float, metavar="S", help="end all searches after this time, and train what was found"
     )
     add_run_arguments(tuning)
 
@@ -80,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     remarks = check_table(table)
     positive = chosen_class(np.unique(table.y).tolist(), arguments.positive)
+    classes = _ordered(np.unique(table.y).tolist(), arguments.ordered)
     require_folds(table, arguments.ard)
     chosen_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
@@ -88,11 +101,13 @@ def run(arguments: argparse.Namespace) -> int:
         slack=arguments.slack,
         restarts=arguments.restarts,
         max_evaluations=arguments.max_evaluations,
+        max_seconds=arguments.max_seconds,
         class_weight=arguments.class_weight,
         progress=False if arguments.quiet else None,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
         categorical_features=table.categorical_features,
+        classes=classes,
     )
     warn(remarks)  # before the fit, which may take long
     start = time.perf_counter()
@@ -100,7 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("ignore", TableWarning)  # guards say the same with names
         warnings.simplefilter("always", NothingLearntWarning)
-        model.fit(table.X, table.y)
+        warnings.simplefilter("always", GroupWarning)
+        model.fit(table.X, table.y, groups=table.groups or None)
     seconds = time.perf_counter() - start
     if model_path is not None:  # before anything else: whatever happens now, the fit is kept
         from marginwise.cli.model_file import write_model
@@ -138,6 +154,17 @@ def run(arguments: argparse.Namespace) -> int:
         lines = [f"{kind:<7} {path}\n" for kind, path in files.items() if path is not None]
         tell("\n" + "".join(lines) if lines else "")
     return 0
+
+
+def _ordered(labels: list[object], order: list[str] | None) -> str | list[object]:
+    """Return what ``classes`` is for TunedSVC: the labels that are written so, in this order; sorted if it is empty."""
+    if not order:
+        return "unordered" if order is None else "ordered"
+    written = {str(label): label for label in labels}
+    if sorted(order) != sorted(written):
+        wanted = f"each of the classes {', '.join(written)} once (or nothing after it, at the end of the command)"
+        raise InvalidInputError("--ordered", ",".join(order), wanted)
+    return [written[name] for name in order]
 
 
 def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:

@@ -27,7 +27,7 @@ _FRACTION = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that all commands with a result have."""
-    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress and no remarks on standard error")
 

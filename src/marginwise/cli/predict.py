@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="columns of the table to write before the prediction, '' for none (default: those that name the rows "
         "and that the model does not use)",
     )
-    parser.add_argument("--proba", "-p", action="store_true", help="the probability of each class, too")
+    parser.add_argument("--proba", "-p", action="store_true", help="also the probability of each class")
     parser.add_argument(
         "--reasons", type=int, default=0, metavar="N", help="the N cells that contribute most to each prediction, too"
     )
@@ -125,7 +125,8 @@ def _trained_on(share: float, model: Any) -> list[str]:
     if share == 0.0:
         return []
     which = "all of these rows" if share == 1.0 else f"{percent(share)} of these rows"
-    expected = f": expect {percent(model.expected_error_)} on new data" if hasattr(model, "expected_error_") else ""
+    new = "new data" if getattr(model, "n_groups_", None) is None else "new groups"
+    expected = f": expect {percent(model.expected_error_)} on {new}" if hasattr(model, "expected_error_") else ""
     return [f"the model was trained on {which}, so its error on them is too low{expected}"]
 
 
@@ -161,11 +162,11 @@ def _scores(
     """Return error and log-loss of predictions; None without labels, and for the log-loss of a class never seen."""
     import numpy as np
 
-    from marginwise.datasets.encoding import as_labels
+    from marginwise.cli.model_file import labels_as
 
     if labels is None:
         return None, None
-    truth = np.array(labels) if classes.dtype.kind == "U" else as_labels(labels)
+    truth = labels_as(labels, classes)
     if truth.dtype.kind == "U" and classes.dtype.kind != "U":  # a class never seen, among numbers
         classes, predictions = classes.astype(str), predictions.astype(str)
     own = probabilities[truth[:, None] == classes]

@@ -17,14 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit', or of save_model in Python")
     parser.add_argument("--output", "-o", metavar="FILE", help="report to write (default: MODEL's name with .html)")
     add_report_arguments(parser)
-    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.add_argument("--quiet", "-q", action="store_true", help="say nothing")
 
 
 def add_report_arguments(parser: Any) -> None:
     """Add the options of all reports."""
     parser.add_argument("--positive", metavar="CLASS", help="the class to be found (default: the second of two)")
-    parser.add_argument("--plots", choices=("png", "svg", "pdf"), help="each picture of the report as a file, too")
+    parser.add_argument("--plots", choices=("png", "svg", "pdf"), help="write each picture as a file, too")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from marginwise._runtime.processes import check_n_jobs
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError, choose
+from marginwise.estimators._ordered import check_classes
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel, Precomputed
@@ -43,13 +44,12 @@ def check_parameters(estimator: Any) -> None:
     if estimator.standardize and _has_row_numbers(estimator.kernel):
         wanted = "False with a Precomputed kernel: its input is a row number"
         raise InvalidInputError("standardize", estimator.standardize, wanted)
+    check_classes(estimator.classes, estimator.predictor)
     check_n_jobs(estimator.n_jobs)
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
         raise InvalidInputError("restarts", estimator.restarts, "0 or more searches from random starts")
     _check_combine(estimator)
-    budget = estimator.max_evaluations
-    if budget is not None and not (_is(budget, Integral) and budget >= 1):
-        raise InvalidInputError("max_evaluations", budget, "a whole number, 1 or more, or None for no limit")
+    _check_budget(estimator)
     fraction = estimator.validation_fraction
     if fraction is not None and not (_is(fraction, Real) and 0 < fraction < 1):
         raise InvalidInputError("validation_fraction", fraction, "a number between 0 and 1, or None")
@@ -60,6 +60,14 @@ def check_parameters(estimator: Any) -> None:
             raise InvalidInputError(name, value, f'"auto", a number of {unit}, or None for no limit')
     if estimator.prior is not None and not isinstance(estimator.prior, Prior):
         raise InvalidInputError("prior", estimator.prior, "a marginwise.Prior, or None for the default one")
+
+
+def _check_budget(estimator: Any) -> None:
+    budget, seconds = estimator.max_evaluations, estimator.max_seconds
+    if budget is not None and not (_is(budget, Integral) and budget >= 1):
+        raise InvalidInputError("max_evaluations", budget, "a whole number, 1 or more, or None for no limit")
+    if seconds is not None and not (_is(seconds, Real) and seconds > 0):
+        raise InvalidInputError("max_seconds", seconds, "a positive number, or None for no limit")
 
 
 def _has_row_numbers(kernel: Any) -> bool:

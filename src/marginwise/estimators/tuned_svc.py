@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from marginwise.errors import (
     NothingLearntWarning,
     TableWarning,
 )
+from marginwise.estimators._alike import ALIKE, alike_in_runs
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
@@ -35,6 +37,7 @@ from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged
 from marginwise.estimators._explaining import explanation
 from marginwise.estimators._explanation import Explanation
 from marginwise.estimators._groups import require_groups
+from marginwise.estimators._ordered import OrderedMixin, class_order
 from marginwise.estimators._parameters import (
     AUTO,
     BEST,
@@ -48,6 +51,7 @@ from marginwise.estimators._parameters import (
 from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
+from marginwise.estimators._updating import UpdatingMixin
 from marginwise.fitting.candidates import candidates
 from marginwise.fitting.config import FitConfig, TrainingData
 from marginwise.fitting.doubt import Doubt
@@ -69,7 +73,15 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(
+    OrderedMixin,
+    UpdatingMixin,
+    DescribingMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
+    TableMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    StoredEstimator,
+):
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
@@ -123,6 +135,10 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         Most evaluations of the criterion in any search: the first, with one length scale, each restart, and, if ``ard``
         is a number, those with different length scales. Searches that go on from these are shorter: at most 8
         evaluations on a fold and 8 on all rows. None is no limit for the long ones.
+    max_seconds : float or None, default=None
+        Seconds after which no candidate is begun and every search ends at its best so far; the members found by then
+        are still judged and trained on all rows, which takes as long as it takes. The result then depends on the
+        speed of the machine.
     rank : "auto", int or None, default="auto"
         How the kernel matrix is approximated. None keeps it exact, and so does "auto" up to 1500 rows. Beyond, "auto"
         keeps it exact within blocks of neighbouring rows and of low rank between them, or of low rank altogether where
@@ -145,10 +161,18 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
         Columns that are categories: "from_dtype" takes those that hold words or are of a category type, None none of
         them; or a mask, places or names.
+    classes : {"auto", "ordered", "unordered"} or sequence of labels, default="auto"
+        Whether the classes have an order, as grades have. "ordered" takes the order of an ordered categorical of pandas
+        or an Enum of polars, or else that of the sorted labels; a sequence is the order itself, the lowest first.
+        "auto" is "ordered" for such a categorical only, and unordered with ``predictor="svm"``. Models with thresholds
+        on one latent function are then tried beside the others. Two classes are the same with and without an order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels, sorted, whether or not they have an order.
+    class_order_ : array of shape (n_classes,) or None
+        The labels from the lowest to the highest, None if they have no order.
     hyperparameters_ : Hyperparameters
         Of the member with the largest weight among those with the whole kernel;
         ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for inputs as the model sees them (standardised).
@@ -176,10 +200,14 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         Which of these rows are copies of each other, and were left out together.
     n_groups_ : int or None
         The number of groups that ``fit`` was given, whose rows were left out together.
+    updates_ : Updates or None
+        What has become of the model since it was tuned: how many rows were added and forgotten, how they were predicted
+        before, and whether tuning again would pay.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
-        All searches of the main tuning.
+        Where there were ``restarts``: the searches from all starts, with one length scale unless ``combine`` is another
+        than "best". Otherwise the one of ``trace_``.
     ensemble_ : Ensemble
         The model behind it: its members, their weights, what was held out.
 
@@ -193,6 +221,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     """
 
     _group_remarks: tuple[str, ...] = ()  # of models from before there were groups
+    _groups: Indices | None = None
     n_groups_: int | None = None
 
     def __init__(
@@ -210,6 +239,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         standardize: bool = True,
         class_weight: Any = None,
         max_evaluations: int | None = 100,
+        max_seconds: float | None = None,
         rank: str | int | None = "auto",
         subset: str | int | None = "auto",
         validation_fraction: float | None = None,
@@ -217,6 +247,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         n_jobs: int | None = None,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
+        classes: Any = "auto",
     ) -> None:
         self.ard = ard
         self.kernel = kernel
@@ -230,6 +261,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         self.standardize = standardize
         self.class_weight = class_weight
         self.max_evaluations = max_evaluations
+        self.max_seconds = max_seconds
         self.rank = rank
         self.subset = subset
         self.validation_fraction = validation_fraction
@@ -237,6 +269,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.categorical_features = categorical_features
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
@@ -278,27 +311,33 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     @property
     def _remarks(self) -> list[str]:
         """All that a fit warns of."""
-        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks]
+        updates = () if self.updates_ is None else self.updates_.remarks
+        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks, *updates]
         return [*remarks, *filter(None, [self._learnt_nothing_message])]
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         check_parameters(self)
+        deadline = None if self.max_seconds is None else time.monotonic() + self.max_seconds
         self.__dict__.pop("compaction_", None)  # of what was fitted before
         chosen_criterion(self.criterion, self.slack)  # says what is wrong with it before the table is read
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight, groups)
         self.classes_ = table.classes
-        self._group_remarks, self.n_groups_ = self._check_groups(table)
+        order = class_order(self.classes, y, table.classes, self.predictor)
+        self.class_order_ = None if order is None else table.classes[list(order)]
+        self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=groups is not None)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
+        self._groups = table.groups
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed), table.groups)
         data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, self.rank, len(table.codes))
         if size is not None or is_dask(inputs):
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))
-        config = self._config(table, inputs, aside, seed)
+        limits = Limits(self.max_evaluations, deadline=deadline, keep=False)
+        config = self._config(table, inputs, aside, seed, limits, order)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -313,9 +352,18 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)
             if self.predictor == "svm":
                 self.ensemble_.svm  # noqa: B018  # is trained here
+            self._keep_rows(table, sample_weight, groups)
             self._describe(table)
 
-    def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int) -> FitConfig:
+    def _config(
+        self,
+        table: ClassificationTable,
+        inputs: Any,
+        aside: Mask,
+        seed: int,
+        limits: Limits,
+        order: tuple[int, ...] | None,
+    ) -> FitConfig:
         """Return how the ensemble is fitted."""
         criterion, slack = chosen_criterion(self.criterion, self.slack)
         prior = Prior() if self.prior is None else self.prior
@@ -324,7 +372,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             prior=prior,
             restarts=self.restarts,
             seed=seed,
-            limits=Limits(self.max_evaluations, keep=False),
+            limits=limits,
             progress=self.progress,
         )
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
@@ -342,6 +390,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             svm=self.predictor == "svm",
             exact=policy.exact,
             many=many,
+            order=order,
         )
         return FitConfig(
             declared,
@@ -355,10 +404,14 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             svm=self.predictor == "svm",
         )
 
-    def _check_groups(self, table: ClassificationTable) -> tuple[tuple[str, ...], int | None]:
+    def _check_groups(
+        self, table: ClassificationTable, inputs: Any, *, told: bool
+    ) -> tuple[tuple[str, ...], int | None]:
         """Return remarks on the groups of a table, and their number, after a look at whether they can be left out."""
         if table.groups is None:
-            return (), None
+            if told or is_dask(inputs) or not alike_in_runs(inputs, table.codes, table.places[table.places >= 0]):
+                return (), None
+            return (ALIKE,), None
         criterion, _ = chosen_criterion(self.criterion, self.slack)
         if criterion is not None and criterion.leaves_rows:
             raise InvalidInputError(
@@ -393,8 +446,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
-        relevance = self._encoding.by_column(ensemble.weights @ ensemble.relevances)
-        self.feature_importances_ = relevance / relevance.sum()
+        self.__dict__.pop("feature_importances_", None)  # of other rows
         self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence
@@ -410,6 +462,12 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         # What posteriors say of rows without them is not what an SVM would.
         left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
         self._conformity = conformities(logs[known], left_out, table.codes[known], table.weights[known])
+
+    @cached_property
+    def feature_importances_(self) -> Array:
+        """How much the latent function varies with each input, found when it is asked for."""
+        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.relevances)
+        return np.asarray(relevance / relevance.sum())
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""
@@ -437,7 +495,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
 
     @property
     def restarts_(self) -> tuple[Tuning, ...]:
-        """All searches of that tuning."""
+        """The searches from all starts."""
         return self.ensemble_.main.tuning.restarts
 
     def predict_proba(self, X: Any) -> Array:

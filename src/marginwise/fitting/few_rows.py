@@ -38,7 +38,7 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         else:
             jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
             jury.hear(first, config.settings.n_jobs)
-            chosen = _stacked(jury, config)
+            chosen = _stacked(jury, first, config)
         if small.inducing is None:
             return chosen
         # Label models that share a search share what it is polished to.
@@ -46,11 +46,12 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         for choice in chosen.choices:
             if choice.tuning not in polished:
                 again = config.policy.for_tuning(problem, choice.tuning.hyperparameters)
-                polished[choice.tuning] = searcher.polished(again, choice.candidate.spread, choice.tuning)
+                own = replace(searcher, criterion=config.declared.family_of(choice.candidate.labels).criterion)
+                polished[choice.tuning] = own.polished(again, choice.candidate.spread, choice.tuning)
         return chosen._replace(choices=[one._replace(tuning=polished[one.tuning]) for one in chosen.choices])
 
 
-def _stacked(jury: Jury, config: FitConfig) -> Chosen:
+def _stacked(jury: Jury, first: Tuning, config: FitConfig) -> Chosen:
     """Return the candidates that stacking gives a weight, searched on all rows."""
     searcher, folds, judged, weights = jury.searcher, jury.folds, jury.judged, jury.weights().tolist()
     by_search: dict[Searched, float] = {}
@@ -63,7 +64,7 @@ def _stacked(jury: Jury, config: FitConfig) -> Chosen:
     optima = {
         search: best_only(_screened(searcher, config, selections[search.screen]))
         if search.screen
-        else _optima(searcher, search, weight, restarted=config.all_optima and search is main)
+        else _optima(searcher, search, weight, first, restarted=config.all_optima and search is main)
         for search, weight in by_search.items()
         if weight > 0.0
     }
@@ -97,17 +98,19 @@ def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
     """Return what to train where a class is too rare for folds: all label models, with the spread that is given."""
     declared = config.declared
     spread = 0.0 if declared.gated or not declared.spreads else declared.spreads[0]
-    tuning = first
-    if spread > 0:
-        tuning = searcher.restarted(first.hyperparameters.as_ard(searcher.problem.X.shape[1]), spread)
-    optima = distinct_optima(tuning) if config.all_optima else best_only(tuning)
-    choices = []
-    for optimum in optima:
-        scales = [(labels, searcher.scaled(labels, optimum.tuning)) for labels in declared.labels]
-        usable = [(labels, scale) for labels, scale in scales if scale is not None]
-        for labels, scale in usable:
-            candidate = Candidate(declared.start, spread, labels)
-            choices.append(Choice(candidate, _on_all(searcher, spread, optimum), scale, optimum.share / len(usable)))
+    choices: list[Choice] = []
+    for family in declared.families:
+        own = replace(searcher, criterion=family.criterion)
+        tuning = own.first(declared.start, own.quiet) if choices else first
+        if spread > 0:
+            tuning = own.restarted(tuning.hyperparameters.as_ard(searcher.problem.X.shape[1]), spread)
+        for optimum in distinct_optima(tuning) if config.all_optima else best_only(tuning):
+            scales = [(labels, own.scaled(labels, optimum.tuning)) for labels in family.labels]
+            usable = [(labels, scale) for labels, scale in scales if scale is not None]
+            for labels, scale in usable:
+                candidate = Candidate(declared.start, spread, labels)
+                share = optimum.share / (len(usable) * len(declared.families))
+                choices.append(Choice(candidate, _on_all(own, spread, optimum), scale, share))
     return Chosen(choices, None)
 
 
@@ -115,8 +118,11 @@ def _screened(searcher: Searcher, config: FitConfig, selection: Selection) -> Tu
     return screened_search(searcher.problem, searcher.criterion, searcher.quiet, config.declared, selection)
 
 
-def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted: bool) -> list[Optimum]:
-    """Return where the search of a candidate ends on all rows; with ``restarted`` the optima of all its restarts."""
+def _optima(searcher: Searcher, searched: Searched, weight: float, first: Tuning, *, restarted: bool) -> list[Optimum]:
+    """Return where the search of a candidate ends on all rows; with ``restarted`` the optima of all its restarts.
+
+    One that goes on from the first search keeps what that had restarted.
+    """
     problem = searcher.problem if searched.view is None else selected(searcher.problem, searched.view)
     searcher = replace(searcher, problem=problem, criterion=searched.criterion)
     if restarted:
@@ -125,7 +131,7 @@ def _optima(searcher: Searcher, searched: Searched, weight: float, *, restarted:
         return [Optimum(one.share, _on_all(searcher, searched.spread, one)) for one in optima]
     begun = searched.begun
     if begun is None:
-        return best_only(searcher.last(searched.spread, searched.fits))
+        return best_only(with_restarts(first, searcher.last(searched.spread, searched.fits)))
     if not searcher.are_many or weight < 0.5:
         return best_only(begun)
     return best_only(with_restarts(begun, searcher.last(searched.spread, searched.fits)))

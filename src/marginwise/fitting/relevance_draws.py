@@ -17,7 +17,6 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
-from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.errors import NotConvergedError
 from marginwise.fitting.ensemble import Ensemble, Member, strengths
 from marginwise.inference.prediction import Predictor
@@ -54,7 +53,8 @@ def relevance_draws(ensemble: Ensemble, columns: Indices, prior: Prior, n_draws:
         if size:
             rows = member.inputs(ensemble.X[::step])
             kept = ensemble.codes[::step], ensemble.sample_weight[::step]
-            problem = labelled_problem(rows, *kept, ensemble.n_classes)
+            groups = None if ensemble.groups is None else ensemble.groups[::step]
+            problem = labelled_problem(rows, *kept, ensemble.n_classes, groups=groups)
             parts.append(_Redrawn.of(member, problem, columns, prior).draws(size, rng))
     return np.concatenate(parts)
 
@@ -108,7 +108,8 @@ class _Redrawn:
         model: Model = tuned.with_vector(np.clip(logs, *tuned.log_bounds)).pruned()
         model = model.with_C(model.C * self.member.hyperparameters.C / tuned.C)  # at the scale of its labels
         codes = (rng.random((self.problem.n, 1)) > self.reached[:, :-1]).sum(axis=1)
-        drawn = labelled_problem(self.problem.X, codes, self.problem.weights, self.problem.n_classes)
+        X, weights, groups = self.problem.X, self.problem.weights, self.problem.groups
+        drawn = labelled_problem(X, codes, weights, self.problem.n_classes, groups=groups)
         predictor = self.member.candidate.labels.train(drawn, model).predictor
         return _by_column(predictor, drawn, self.member, self.columns)
 
@@ -126,7 +127,7 @@ def curvature_root(member: Member, problem: Problem, prior: Prior) -> Array:
     """
     space = Space.around(member.tuning.hyperparameters)
     law = prior if member.spread == 0 else replace(prior, spread=member.spread)
-    objective = Objective(LeastSquaresLeaveOneOut(), problem, space, law)
+    objective = Objective(member.candidate.labels.criterion, problem, space, law)
     rows = []
     for place in range(space.size):
         step = np.zeros(space.size)

@@ -14,6 +14,7 @@ from sklearn.metrics import auc, roc_curve
 from marginwise._arrays import Array, Indices
 from marginwise._wording import numbered
 from marginwise.errors import Finding, InvalidInputError, TableWarning
+from marginwise.inspection.ordered import OrderScores, order_scores
 
 
 class ClassScores(NamedTuple):
@@ -89,6 +90,10 @@ class HeldOutReport:
         How often it is in the table.
     examples : array of int, shape (n_rows,)
         Which example each row of the table is, -1 for rows without held-out probabilities.
+    groups : array of int, shape (n_examples,), or None
+        The group of each example, where rows of a group were left out together.
+    order : array of int, shape (n_classes,), or None
+        The places of the classes from the lowest to the highest, if they have an order.
 
     Examples
     --------
@@ -107,6 +112,8 @@ class HeldOutReport:
     codes: Indices
     copies: Array
     examples: Indices
+    groups: Indices | None = None
+    order: Indices | None = None
 
     @property
     def n_left_out(self) -> int:
@@ -169,6 +176,13 @@ class HeldOutReport:
         )
 
     @cached_property
+    def order_scores(self) -> OrderScores | None:
+        """How far predictions are off, where the classes have an order."""
+        if self.order is None:
+            return None
+        return order_scores(self.probability[:, self.order], np.argsort(self.order)[self.codes], self.copies)
+
+    @cached_property
     def mistakes(self) -> list[Mistake]:
         """Every pair of classes that was confused, the commonest first."""
         labels, totals = self.classes.tolist(), self.confusion.sum(axis=1)
@@ -229,7 +243,11 @@ def held_out_report(model: Any, y: Any) -> HeldOutReport:
     examples = np.full(len(proba), -1)
     examples[known] = places
     copies = np.bincount(places).astype(float)
-    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples)
+    numbers = getattr(model, "_groups", None)
+    together = None if numbers is None else numbers[groups[known][first]]
+    labels_in_order = getattr(model, "class_order_", None)
+    order = None if labels_in_order is None else np.searchsorted(model.classes_, labels_in_order)
+    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples, together, order)
 
 
 def report_with_warning(model: Any, y: Any) -> HeldOutReport:

@@ -42,7 +42,7 @@ def add_effects(page: Page, model: Any, X: Any, influences: dict[str, float], po
     if all(term.composition is not None for kernel in kernels for term in kernel.terms):
         _add_contributions(page, model, X, names, positive_class)
     else:
-        page.text("What single cells contribute is not shown: it takes a kernel that is a sum or product over columns.")
+        page.text("Contributions of cells are not shown: they need a kernel that is a sum or product over columns.")
 
 
 def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[str], positive_class: Any) -> None:
@@ -61,7 +61,7 @@ def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[st
     more = " The model is a sum of functions of single columns: no column changes what another one does." * additive
     page.figure(
         figure,
-        "Mean probability if all rows had the same cell in a column, for the columns of largest influence; the band is "
+        "Mean probability if all rows had the same value in a column, for the most influential columns; the band is "
         f"the model's own uncertainty (95 %).{more}",
         f"Curves for {', '.join(shown)}.",
     )

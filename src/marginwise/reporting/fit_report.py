@@ -76,10 +76,10 @@ def fit_report(
 def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("What the decision looks like")
     page.text(
-        f"{summary.shape[0].upper()}{summary.shape[1:]}. A straight part means: the more of an input, the more (or "
-        "less) probable a class, without end. A smooth part may rise and fall again; a stepwise part changes "
-        "around certain values of single inputs. Beyond the rows of this table a straight part goes on without end, "
-        "and probabilities with it; the others fade out, and probabilities go back to those of the classes."
+        f"{summary.shape[0].upper()}{summary.shape[1:]}. A straight part means that the more of an input there is, "
+        "the more (or less) probable a class becomes. A smooth part may rise and fall again; a stepwise part changes "
+        "around certain values of single inputs. Beyond the rows of this table a straight part continues for ever, and "
+        "so do its probabilities; the others fade out, and probabilities return to the shares of the classes."
     )
     figure = page_figure(1.0 + 0.35 * max(1, len(summary.term_shares)))
     TermSharesDisplay.from_estimator(model, ax=figure.subplots())
@@ -93,13 +93,13 @@ def _add_inputs(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("Which inputs matter")
     page.text(
         "Influence: by how much the predicted probabilities change, on average, when the cells of a column are "
-        "replaced by those of other rows. 0.1 is ten percentage points. A column without influence could be left out."
+        "replaced by those of other rows. 0.1 is ten percentage points. A column without influence is not needed."
     )
     _add_influences(page, ranked(summary.influences))
     page.text(
         "Relevance: how steeply the score behind the probabilities rises or falls along an input (its mean squared "
         "slope, inputs in units of their spread; all relevances sum to 1). Both say what this model uses, not what "
-        "causes what: of two inputs that tell the same, either may get all."
+        "causes what: of two inputs that say the same, one may get everything."
     )
     order = ranked(summary.relevances)
     shown = min(len(order), _MOST_BARS)
@@ -133,10 +133,10 @@ def _add_influences(page: Page, order: list[tuple[str, float]]) -> None:
 def _add_search(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.heading("How it was tuned")
     page.text(
-        "For those who know support vector machines, or want to repeat the fit elsewhere. C, the amplitudes of "
+        "For those who know support vector machines, or want to repeat the fit elsewhere: C, the amplitudes of "
         "the kernel's terms (k0 smooth, klin straight, k1 stepwise, koff constant) and the length scales optimise "
         "the criterion under a prior, for standardised inputs. The column ard is the prior standard deviation of the "
-        "logarithms of the length scales, 0 for one that serves all inputs; the prediction is the average of the "
+        "logarithms of the length scales, 0 for one shared by all inputs; the prediction is the average of the "
         "models with these weights."
     )
     rows: list[list[Any]] = [

@@ -34,8 +34,8 @@ def add_label_issues(page: Page, model: Any, table: TrainingTable) -> None:
         page.text(
             f"All other rows speak against the label of {numbered(n, 'row')}: it was given a probability below "
             f"{100 * SUSPICIOUS:.0f} %. If every label were right, about {by_chance:.1f} such rows would be "
-            "expected by chance alone. A mix-up of samples, a slip of the pen and a truly unusual case all look "
-            "like this: check these rows first, and change a label only for a reason outside this table."
+            "expected by chance alone. Swapped samples, typing errors and truly unusual cases all look "
+            "like this: check these rows first, but change a label only for a reason outside this table."
         )
         shown = suspicious[:MOST]
         caption = f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}"

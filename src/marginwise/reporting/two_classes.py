@@ -34,7 +34,7 @@ def add_operating_points(page: Page, model: Any, y: Any, place: int) -> None:
         f"{yes}, how many are found. Specificity: of the rows that are {no}, how many are spared. Right about "
         f"{yes}: of the rows predicted as {yes}, how many are, if {yes} is as frequent as in this table; in the "
         f"same way for {no}. Below each share is its 95 % interval. The thresholds of the last two lines were "
-        "chosen on these same rows: on new ones expect a little less.",
+        "chosen on these same rows: expect a little less on new ones.",
     )
 
 

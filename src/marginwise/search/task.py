@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -35,6 +36,9 @@ class Limits:
         Most evaluations of the criterion.
     max_seconds : float, optional
         Most seconds.
+    deadline : float, optional
+        When, on the clock of ``time.monotonic``, every search that shares these limits ends, after one evaluation at
+        least.
     stop : callable, optional
         Asked before each evaluation; the search ends when it returns True.
     keep : bool, default=True
@@ -48,6 +52,7 @@ class Limits:
 
     max_evaluations: int | None = None
     max_seconds: float | None = None
+    deadline: float | None = None
     stop: Callable[[], bool] | None = None
     keep: bool = True
 
@@ -57,12 +62,19 @@ class Limits:
             if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
                 raise InvalidInputError(name, value, "a positive number, or None for no limit")
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
     def reached(self, evaluations: int, seconds: float) -> Status | None:
         """Return which limit has been reached, if any."""
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:
             return Status(False, f"the budget of {self.max_evaluations} evaluations is used up", Code.BUDGET)
         if self.max_seconds is not None and seconds >= self.max_seconds:
             return Status(False, f"the budget of {self.max_seconds:g} seconds is used up", Code.BUDGET)
+        if evaluations and self.is_late:
+            return Status(False, "the time is used up", Code.BUDGET)
         return INTERRUPTED if self.stop is not None and self.stop() else None
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+#: Distance on the axis between the dots of two classes at the same word.
+_APART = 0.12
+
 
 class EffectDisplay:
     """The effect of a column as a curve with the posterior's own band; of a category, a dot for each value.
@@ -78,13 +81,19 @@ class EffectDisplay:
         middle = one.latent if response == "latent" else one.probability
         low, high = one.band(coverage) if response == "latent" else one.probability_band(coverage)
         where, ticks = on_axis(one.grid)
-        for number, (k, name) in enumerate(self._shown(positive_class)):
+        shown = self._shown(positive_class)
+        for number, (k, name) in enumerate(shown):
             curves = [part if part.ndim == 1 else part[:, k] for part in (middle, low, high)]
             if middle.ndim == 1 and k == 0:
                 curves = _of_first(curves, response)
-            _draw(ax, where, curves, f"C{number}", name, words=bool(ticks))
+            beside = (number - (len(shown) - 1) / 2) * _APART
+            if ticks:
+                _draw_dots(ax, where + beside, curves, f"C{number}", name)
+            else:
+                _draw_curves(ax, where, curves, f"C{number}", name, filled=len(shown) == 1)
         if ticks:
             ax.set_xticks(range(len(ticks)), ticks)
+            ax.set_xlim(-0.5, len(ticks) - 0.5)
         if response == "latent":
             ax.axhline(0.0, color=MUTED, linewidth=0.8)
         else:
@@ -109,14 +118,18 @@ def _of_first(curves: list[Array], response: str) -> list[Array]:
     return [-middle, -high, -low] if response == "latent" else [1.0 - middle, 1.0 - high, 1.0 - low]
 
 
-def _draw(ax: Axes, where: Array, curves: list[Array], colour: str, name: str, *, words: bool) -> None:
+def _draw_dots(ax: Axes, where: Array, curves: list[Array], colour: str, name: str) -> None:
     middle, low, high = curves
-    if words:
-        ax.errorbar(
-            where, middle, [middle - low, high - middle], fmt="o", color=colour, linewidth=1.3, capsize=3, label=name
-        )
-        ax.set_xlim(-0.5, len(where) - 0.5)
-        return
+    bars = [middle - low, high - middle]
+    ax.errorbar(where, middle, bars, fmt="o", color=colour, linewidth=1.3, capsize=3, label=name)
+
+
+def _draw_curves(ax: Axes, where: Array, curves: list[Array], colour: str, name: str, *, filled: bool) -> None:
+    """Draw a curve with its band; of several, bands have limits instead of a filling, which would hide the others."""
     order = np.argsort(where)
-    ax.fill_between(where[order], low[order], high[order], color=colour, alpha=0.2, linewidth=0)
-    ax.plot(where[order], middle[order], color=colour, label=name)
+    middle, low, high = (curve[order] for curve in curves)
+    if filled:
+        ax.fill_between(where[order], low, high, color=colour, alpha=0.2, linewidth=0)
+    else:
+        ax.plot(where[order], np.column_stack([low, high]), color=colour, linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.plot(where[order], middle, color=colour, label=name)

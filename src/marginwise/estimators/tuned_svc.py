@@ -37,6 +37,7 @@ from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged
 from marginwise.estimators._explaining import explanation
 from marginwise.estimators._explanation import Explanation
 from marginwise.estimators._groups import require_groups
+from marginwise.estimators._ordered import OrderedMixin, class_order
 from marginwise.estimators._parameters import (
     AUTO,
     BEST,
@@ -72,7 +73,15 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(
+    UpdatingMixin,
+    OrderedMixin,
+    DescribingMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
+    TableMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    StoredEstimator,
+):
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
@@ -152,10 +161,18 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
         Columns that are categories: "from_dtype" takes those that hold words or are of a category type, None none of
         them; or a mask, places or names.
+    classes : {"auto", "ordered", "unordered"} or sequence of labels, default="auto"
+        Whether the classes have an order, as grades have. "ordered" takes the order of an ordered categorical of pandas
+        or an Enum of polars, or else that of the sorted labels; a sequence is the order itself, the lowest first.
+        "auto" is "ordered" for such a categorical only, and unordered with ``predictor="svm"``. Models with thresholds
+        on one latent function are then tried beside the others. Two classes are the same with and without an order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels, sorted, whether or not they have an order.
+    class_order_ : array of shape (n_classes,) or None
+        The labels from the lowest to the highest, None if they have no order.
     hyperparameters_ : Hyperparameters
         Of the member with the largest weight among those with the whole kernel;
         ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for inputs as the model sees them (standardised).
@@ -230,6 +247,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         n_jobs: int | None = None,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
+        classes: Any = "auto",
     ) -> None:
         self.ard = ard
         self.kernel = kernel
@@ -251,6 +269,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.categorical_features = categorical_features
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
@@ -305,6 +324,8 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight, groups)
         self.classes_ = table.classes
+        order = class_order(self.classes, y, table.classes, self.predictor)
+        self.class_order_ = None if order is None else table.classes[list(order)]
         self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=groups is not None)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
@@ -316,7 +337,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))
         limits = Limits(self.max_evaluations, deadline=deadline, keep=False)
-        config = self._config(table, inputs, aside, seed, limits)
+        config = self._config(table, inputs, aside, seed, limits, order)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -334,7 +355,15 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             self._keep_rows(table, sample_weight, groups)
             self._describe(table)
 
-    def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int, limits: Limits) -> FitConfig:
+    def _config(
+        self,
+        table: ClassificationTable,
+        inputs: Any,
+        aside: Mask,
+        seed: int,
+        limits: Limits,
+        order: tuple[int, ...] | None,
+    ) -> FitConfig:
         """Return how the ensemble is fitted."""
         criterion, slack = chosen_criterion(self.criterion, self.slack)
         prior = Prior() if self.prior is None else self.prior
@@ -361,6 +390,7 @@ class TunedSVC(UpdatingMixin, DescribingMixin, CallbackSupportMixin, TableMixin,
             svm=self.predictor == "svm",
             exact=policy.exact,
             many=many,
+            order=order,
         )
         return FitConfig(
             declared,

@@ -74,8 +74,8 @@ _BLOCK_NUMBERS = 2**22
 
 
 class TunedSVC(
-    UpdatingMixin,
     OrderedMixin,
+    UpdatingMixin,
     DescribingMixin,
     CallbackSupportMixin,  # type: ignore[misc]
     TableMixin,

@@ -76,6 +76,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "quadratic slack": {"criterion": "ep-loo", "slack": "quadratic"},
     "balanced": {"class_weight": "balanced"},
     "votes": {"combine": "vote", "restarts": 1},
+    "ordered": {"n_classes": 3, "classes": ["b", "a", "c"]},
     "low rank": {"rank": 20},
     "low rank svm": {"rank": 20, "predictor": "svm"},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -75,6 +76,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "quadratic slack": {"criterion": "ep-loo", "slack": "quadratic"},
     "balanced": {"class_weight": "balanced"},
     "votes": {"combine": "vote", "restarts": 1},
+    "ordered": {"n_classes": 3, "classes": ["b", "a", "c"]},
     "low rank": {"rank": 20},
     "low rank svm": {"rank": 20, "predictor": "svm"},
 }
@@ -273,7 +275,13 @@ def test_it_says_when_tuning_again_would_pay() -> None:
         model.update(X[290:300], y[290:300])
     assert [warning.category for warning in caught] == [DriftWarning, TuningWarning]
     assert "tuned on 150 rows and has 300 now" in str(caught[1].message)
-    assert model.updates_.drift_since == 250  # until it is fitted anew
+    assert model.updates_.drift_since == 250  # until it is fitted anew, or most of these rows are forgotten
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DriftWarning)
+        warnings.simplefilter("ignore", TuningWarning)
+        without = deepcopy(model).update(forget=range(250, 300))
+        assert without.updates_.drift_since is None
+        assert without.updates_.test.log_evidence == 0.0
     assert "tuned on 150 rows, 150 added since" in model.summary().to_text()
     assert model.fit(X, y).updates_ is None
 

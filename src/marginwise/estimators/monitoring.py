@@ -14,6 +14,10 @@ from marginwise.fitting.drift import LEVEL, DriftTest
 _GROWN = 2.0
 
 
+#: Part of the rows that an alarm was of that must be there for it to stand.
+_STANDING = 0.5
+
+
 @dataclass(frozen=True, eq=False)
 class Updates:
     """What has become of a model since it was tuned.
@@ -93,7 +97,10 @@ class Updates:
         """Return the same after an update: some rows forgotten, and all that there are judged."""
         new = np.arange(len(rows.losses)) >= rows.n_before
         mean, error = rows.mean(self.first_added)
-        test = self.test.after(*rows.compared(), rows.n_before)
+        test, since = self.test, self.drift_since
+        if since is not None and not rows.there[since : rows.n_before].mean() > _STANDING:
+            test, since = DriftTest(), None  # what the alarm was of is forgotten
+        test = test.after(*rows.compared(), rows.n_before)
         return replace(
             self,
             n_added=self.n_added + int(np.count_nonzero(new & rows.there)),
@@ -101,7 +108,7 @@ class Updates:
             log_loss=mean,
             log_loss_se=error,
             test=test,
-            drift_since=test.since if self.drift_since is None and test.alarm else self.drift_since,
+            drift_since=test.since if since is None and test.alarm else since,
         )
 
 

@@ -29,6 +29,7 @@ from sklearn.linear_model import LogisticRegressionCV  # noqa: E402
 from sklearn.model_selection import cross_val_score  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
+from gp_packages import GPyEP, GPyTorchVariational  # noqa: E402
 from marginwise import TunedSVC, load_benchmark  # noqa: E402
 from marginwise.comparison import GridSVC  # noqa: E402
 from results import Results, measure  # noqa: E402
@@ -90,6 +91,10 @@ METHODS = {
     "grid SVC": lambda d, seed: GridSVC(),
     "GP": lambda d, seed: gaussian_process(np.sqrt(d)),
     "GP ARD": lambda d, seed: gaussian_process(np.full(d, np.sqrt(d))),
+    "GPy": lambda d, seed: GPyEP(ard=False, seed=seed),
+    "GPy ARD": lambda d, seed: GPyEP(seed=seed),
+    "GPyTorch": lambda d, seed: GPyTorchVariational(ard=False, seed=seed),
+    "GPyTorch ARD": lambda d, seed: GPyTorchVariational(seed=seed),
     "logistic": lambda d, seed: LogisticRegressionCV(max_iter=2000, use_legacy_attributes=False, l1_ratios=(0.0,)),
     "forest": lambda d, seed: RandomForestClassifier(500, random_state=seed),
     "Optuna SVC": lambda d, seed: OptunaSVC(),

@@ -1,4 +1,4 @@
-"""Put the numbers of docs/comparison.csv wherever they are quoted, and draw docs/images/ranks.svg from them.
+"""Put the numbers of docs/comparison.csv wherever they are quoted, and draw ranks.svg and differences.svg from them.
 
 python docs/make_comparison.py [--check]
 
@@ -19,6 +19,8 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import rankdata
+
+import critical_differences
 
 HERE = Path(__file__).parent
 PAGES = [HERE.parent / "README.md", *sorted(HERE.glob("*.md"))]
@@ -96,6 +98,15 @@ def numbers() -> dict[str, str]:
     quoted = {"problems": str(len(set(problems().values()))), "sets": str(len(problems())), "methods": str(len(NAMES))}
     for method, (error, loss) in ranks.items():
         quoted |= {f"rank error {method}": f"{error:.1f}", f"rank log-loss {method}": f"{loss:.1f}"}
+    for measure in MEASURES:
+        tested, label = significance(measure), measure.replace("_", "-")
+        place = MEASURES.index(measure)
+        p = critical_differences.friedman([pair[place] for pair in ranks.values()], int(quoted["problems"]))
+        quoted[f"friedman {label}"] = f"{p:.0e}"
+        quoted |= {
+            f"differ {label} {method}": str(len(critical_differences.differing(tested, method))) for method in NAMES
+        }
+        quoted |= {f"p {label} {method}": f"{tested[frozenset(('TunedSVC', method))]:.2g}" for method in [*NAMES][1:]}
     for measure, digits in (("error", 1), ("log_loss", 3)):
         for name, values in found[measure].items():
             quoted |= {f"{measure} {name} {method}": f"{value:.{digits}f}" for method, value in values.items()}
@@ -106,6 +117,11 @@ def numbers() -> dict[str, str]:
     for method, (error, loss) in ranks_of_page("scale", "| table, rows |", others, {}).items():
         quoted |= {f"scale log-loss {method}": f"{loss:.1f}", f"scale error {method}": f"{error:.1f}"}
     return quoted
+
+
+def significance(measure: str) -> dict[frozenset[str], float]:
+    """Return the corrected p-value of the difference of each pair of methods."""
+    return critical_differences.pairwise(results()[measure], problems())
 
 
 def filled(page: str, known: dict[str, str]) -> str:
@@ -157,6 +173,16 @@ def main(words: list[str]) -> int:
     for page, text in pages.items():
         page.write_text(filled(text, known), encoding="utf-8")
     draw()
+    ranks = mean_ranks()
+    critical_differences.draw(
+        {
+            measure.replace("_", "-"): {name: pair[k] for name, pair in ranks.items()}
+            for k, measure in enumerate(MEASURES)
+        },
+        {measure.replace("_", "-"): significance(measure) for measure in MEASURES},
+        NAMES,
+        HERE / "images" / "differences.svg",
+    )
     return 0
 
 

@@ -62,6 +62,14 @@ class GroupWarning(TableWarning):
     """Rows of a table belong together, and that limits what can be expected on new ones."""
 
 
+class TuningWarning(UserWarning):
+    """A model whose rows have changed would gain by being fitted anew."""
+
+
+class DriftWarning(TuningWarning):
+    """Rows that were added to a model are predicted worse than those that it was tuned on."""
+
+
 class NothingLearntWarning(TableWarning):
     """On rows that were left out a model is not clearly better than always predicting the shares of the classes."""
 

@@ -36,10 +36,18 @@ from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._scaling import Scaling
 from marginwise.estimators._sets import Conformity
 from marginwise.estimators.compacting import CompactionReport
+from marginwise.estimators.monitoring import Updates
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.drift import DriftTest
 from marginwise.fitting.ensemble import Ensemble, Member
-from marginwise.fitting.labels import LeastSquaresLabels, SlackLabels, SoftmaxLabels
+from marginwise.fitting.labels import (
+    LeastSquaresLabels,
+    OrderedLeastSquaresLabels,
+    SlackLabels,
+    SoftmaxLabels,
+    ThresholdLabels,
+)
 from marginwise.fitting.stacking import Vote
 from marginwise.fitting.views import NormalScores, Selection
 from marginwise.hyperparameters import Hyperparameters
@@ -48,7 +56,7 @@ from marginwise.inference.prediction import GaussianPredictor
 from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, GPKernel, Laplacian, Linear, Precomputed, Sum
 from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
 from marginwise.model import Model
-from marginwise.multiclass import ClassPredictor, SoftmaxLink
+from marginwise.multiclass import ClassPredictor, OrderedLink, SoftmaxLink
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
 from marginwise.search.trace import Trace, Tuning
@@ -77,9 +85,11 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
     *(Candidate, Ensemble, Member, NormalScores, Partition, Selection),
-    *(LeastSquaresLabels, SlackLabels, SoftmaxLabels, SoftmaxLink),
+    *(LeastSquaresLabels, OrderedLeastSquaresLabels, SlackLabels, SoftmaxLabels, ThresholdLabels),
+    *(OrderedLink, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
     *(Calibration, CompactionReport, Conformity),
+    *(DriftTest, Updates),
     *(Column, Encoding, Schema),
     Hyperparameters,
     PairMachines,

@@ -439,3 +439,18 @@ def test_the_model_is_kept_when_what_comes_after_the_fit_fails(
     assert "fewer rows or columns" in refused(run, *words, code=1)
     assert run("predict", model, folder / "patients.csv")[0] == 0
     assert not report.exists()
+
+
+def test_classes_with_an_order(run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=90)
+    grade = np.array(["low", "medium", "high"])[np.digitize(size + 0.3 * rng.normal(size=90), [-0.5, 0.5])]
+    table = write_csv(tmp_path / "grades.csv", pd.DataFrame({"size": size, "grade": grade}).to_dict("records"))
+    words = ["fit", table, "--target", "grade", "--ard", 0, "--no-files"]
+    code, out, _ = run(*words, "--ordered", "low,medium,high", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["class_order"] == ["low", "medium", "high"]
+    assert found["order_scores"]["ranked_probability_score"] < found["order_scores"]["base_ranked_probability_score"]
+    assert "order: high < low < medium" in run(*words, "--ordered")[1]
+    assert "each of the classes high, low, medium once" in refused(run, *words, "--ordered", "low,high")

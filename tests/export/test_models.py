@@ -127,6 +127,14 @@ def test_three_classes(name):
     check(quick(**PARAMETERS[name]).fit(X, labels_of(X, 3)), strange_rows())
 
 
+def test_classes_with_an_order():
+    X = numbers(70)
+    order = np.array([1, 0, 3, 2])
+    model = quick(classes=order).fit(X, order[np.digitize(X[:, 0], [-0.8, 0.0, 0.8])])
+    assert {"ordered-least-squares", "thresholds"} & {member.labels for member in model.ensemble_.members}
+    check(model, strange_rows())
+
+
 def test_gaps_of_the_training_table():
     """In all columns, where a gap means something, and in some, where those of others are filled in 32 ways."""
     X = numbers(70, gaps=0.2)

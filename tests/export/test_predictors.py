@@ -15,7 +15,7 @@ from marginwise.inference.prediction import GaussianPredictor
 from marginwise.kernels import Blend, Constant
 from marginwise.likelihoods import LINEAR, QUADRATIC, Logistic
 from marginwise.model import Model
-from marginwise.multiclass import ClassPredictor, SoftmaxLink
+from marginwise.multiclass import ClassPredictor, OrderedLink, SoftmaxLink
 from marginwise.multiclass.posterior import least_squares
 from marginwise.problem import labelled_problem
 from onnx_values import evaluated
@@ -103,6 +103,16 @@ def test_probabilities_of_a_softmax_link():
     one = ClassPredictor(*empty, np.array([0.1, 0.2, 0.3]), 2.0, link)
     got = evaluated(lambda m, v: links.log_proba(one, m, v), mean, variance[:, None])
     np.testing.assert_allclose(got, one.log_proba_of(mean, variance), rtol=1e-13)
+
+
+def test_probabilities_of_a_link_with_thresholds():
+    rng = np.random.default_rng(0)
+    mean, variance = 3.0 * rng.normal(size=(50, 1)), rng.random(50)
+    link = OrderedLink((-1.0, 0.5, 0.7), 2.0, 0.8, 1e-3, (2, 0, 1, 3))
+    empty = (np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), Constant())
+    one = ClassPredictor(*empty, np.zeros(1), 2.0, link)
+    got = evaluated(lambda m, v: links.log_proba(one, m, v), mean, variance[:, None])
+    np.testing.assert_allclose(got, one.log_proba_of(mean, variance), rtol=1e-10)
 
 
 def test_other_likelihoods_are_refused():

@@ -1,4 +1,4 @@
-"""From a model to class probabilities: three label models, and their scales."""
+"""From a model to class probabilities: label models, and their scales."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ import numpy as np
 import pytest
 
 import zoo
-from marginwise.fitting.labels import LeastSquaresLabels, Scale, SlackLabels, SoftmaxLabels
+from marginwise.fitting.labels import (
+    LeastSquaresLabels,
+    OrderedLeastSquaresLabels,
+    Scale,
+    SlackLabels,
+    SoftmaxLabels,
+    ThresholdLabels,
+)
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.model import Model
 from marginwise.multiclass import best_softmax_C
+from marginwise.multiclass.ordered import best_threshold_C
 from marginwise.problem import MulticlassProblem, as_problem
 
 TWO = zoo.blobs(40, 2)
@@ -29,6 +37,8 @@ CASES = [
     for name, problem in (("two", TWO), ("weighted", WEIGHTED), ("three", THREE))
     if problem.n_classes == 2 or labels.name != "slack"
 ]
+ORDERED = (OrderedLeastSquaresLabels((1, 0, 2)), ThresholdLabels((1, 0, 2)))
+CASES += [pytest.param(labels, THREE, id=f"{labels.name} three") for labels in ORDERED]
 
 
 @pytest.mark.parametrize(("labels", "problem"), CASES)
@@ -108,3 +118,8 @@ def test_the_scale_of_softmax_labels_is_the_best_C(problem, schedule):
     assert SoftmaxLabels().scale(problem, H) == Scale(best_softmax_C(problem, H))
     schedule(softmax_classes=1)
     assert SoftmaxLabels().scale(problem, H) is None
+
+
+def test_the_scale_of_the_likelihood_with_thresholds_is_the_best_C():
+    assert ORDERED[0].scale(THREE, H) == Scale()
+    assert ORDERED[1].scale(THREE, H) == Scale(best_threshold_C(THREE, H, (1, 0, 2)))

@@ -1,4 +1,4 @@
-"""Predictions from the JSON of ``marginwise.export.to_json`` by NumPy alone, written from its documentation."""
+"""Predictions from the JSON of ``marginwise.export.to_json`` by NumPy and Φ alone, written from its documentation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 #: Nodes and weights of an integral from -1 to 1.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
@@ -86,6 +87,10 @@ def _linked(link: dict[str, Any], mean: np.ndarray, variance: float) -> np.ndarr
     if link["type"] == "softmax":
         z = np.exp(link["steepness"] * (mean + link["offset"]) / np.sqrt(1.0 + link["widening"] * variance))
         return (1.0 - link["floor"]) * z / z.sum() + link["floor"] / len(z)
+    if link["type"] == "thresholds":
+        z = (np.array(link["thresholds"]) - link["steepness"] * mean) / np.sqrt(1.0 + link["widening"] * variance)
+        p = np.diff(np.concatenate([[0.0], ndtr(z), [1.0]]))
+        return (1.0 - link["floor"]) * p[np.argsort(link["order"])] + link["floor"] / len(p)
     z = np.array([_average(link, sign * mean[0], np.sqrt(variance)) for sign in (-1.0, 1.0)])
     return z / z.sum()
 

@@ -26,6 +26,7 @@ FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
 _COMMANDS = {
     "fit": "tune and train on a table; write a model and a report",
     "report": "write the report of an existing model",
+    "update": "add rows to a model, or forget some, without tuning again",
     "predict": "predict the rows of a table with a model",
     "explain": "why the rows of a table are predicted as they are",
     "export": "write a model for other programs, as an ONNX file or as JSON",
@@ -78,6 +79,7 @@ _EPILOG = """\
 examples:
   marginwise fit patients.csv --target diabetic
   marginwise predict patients.skops new-patients.csv --proba > predictions.csv
+  marginwise update patients.skops last-week.csv
   marginwise explain patients.skops new-patients.csv --report why.html
   marginwise compare patients.csv --target diabetic
 

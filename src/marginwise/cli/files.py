@@ -13,10 +13,13 @@ STANDARD = "-"
 _YES_OR_NO = {"yes": True, "no": False}
 
 
-def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> None:
+def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool, needed: bool = True) -> None:
     """Add TABLE and the options that say how to read it; with ``target``, those that choose its columns."""
     parser.add_argument(
-        "table", metavar="TABLE", help="CSV, Excel (.xlsx), Parquet or LIBSVM file; - reads standard input"
+        "table",
+        metavar="TABLE",
+        nargs=None if needed else "?",
+        help="CSV, Excel (.xlsx), Parquet or LIBSVM file; - reads standard input",
     )
     if target:
         parser.add_argument("--target", "-t", metavar="COLUMN", help="the column to predict (default: the last)")

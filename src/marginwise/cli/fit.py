@@ -13,7 +13,7 @@ from pathlib import Path
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.report import add_report_arguments, chosen_class
-from marginwise.cli.text import tell, warn
+from marginwise.cli.text import listed, tell, warn
 from marginwise.errors import (
     ConvergenceWarning,
     GroupWarning,
@@ -55,6 +55,14 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("balanced",),
         help="balanced: all classes count the same, however many rows they have (default: all rows count the same)",
     )
+    tuning.add_argument(
+        "--ordered",
+        type=listed,
+        nargs="?",
+        const=[],
+        metavar="A,B,…",
+        help="classes have an order, as grades have: that of the sorted classes, or this one, the lowest first",
+    )
     tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
     tuning.add_argument(
         "--max-evaluations",
@@ -84,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     remarks = check_table(table)
     positive = chosen_class(np.unique(table.y).tolist(), arguments.positive)
+    classes = _ordered(np.unique(table.y).tolist(), arguments.ordered)
     require_folds(table, arguments.ard)
     chosen_criterion(arguments.criterion, arguments.slack)  # says which there are
     model = TunedSVC(
@@ -98,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
         categorical_features=table.categorical_features,
+        classes=classes,
     )
     warn(remarks)  # before the fit, which may take long
     start = time.perf_counter()
@@ -144,6 +154,17 @@ def run(arguments: argparse.Namespace) -> int:
         lines = [f"{kind:<7} {path}\n" for kind, path in files.items() if path is not None]
         tell("\n" + "".join(lines) if lines else "")
     return 0
+
+
+def _ordered(labels: list[object], order: list[str] | None) -> str | list[object]:
+    """Return what ``classes`` is for TunedSVC: the labels that are written so, in this order; sorted if it is empty."""
+    if not order:
+        return "unordered" if order is None else "ordered"
+    written = {str(label): label for label in labels}
+    if sorted(order) != sorted(written):
+        wanted = f"each of the classes {', '.join(written)} once (or nothing after it, at the end of the command)"
+        raise InvalidInputError("--ordered", ",".join(order), wanted)
+    return [written[name] for name in order]
 
 
 def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:

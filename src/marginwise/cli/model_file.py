@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from marginwise._arrays import Array, Indices
 from marginwise.cli.training_rows import TrainingRows
 from marginwise.datasets import Schema, Table
-from marginwise.errors import ModelFileError
+from marginwise.datasets.encoding import as_labels
+from marginwise.errors import InvalidInputError, ModelFileError
 from marginwise.saving import load_model, save_model
 from marginwise.tables import Column
 from marginwise.tables.reading import CATEGORY, NUMBER
@@ -28,6 +31,49 @@ def write_model(model: Any, table: Table, path: Path) -> None:
         "row_numbers": table.row_numbers,
     }
     save_model(model, path)
+
+
+def write_updated(model: Any, path: Path, cells: Array | None, names: Sequence[str]) -> None:
+    """Write a model whose rows have changed; what its file says of them follows: added cells, and what they are called.
+
+    A model that was saved from Python says nothing of them.
+    """
+    described = getattr(model, "table_", None)
+    if described is not None and cells is not None:
+        rows = TrainingRows(described["row_hashes"], described["all_rows"]).joined(TrainingRows.of(cells))
+        called = described["row_names"]
+        if len(called):
+            called = np.append(called, names if len(names) == len(cells) else [""] * len(cells))
+        model.table_ = {
+            **described,
+            "row_hashes": rows.hashes,
+            "all_rows": rows.complete,
+            "row_names": called,
+            "row_numbers": np.append(described["row_numbers"], _next_numbers(described["row_numbers"], len(cells))),
+        }
+    save_model(model, path)
+
+
+def _next_numbers(numbers: Indices, n: int) -> Indices:
+    return np.max(numbers, initial=0) + 1 + np.arange(n)
+
+
+def given_places(model: Any, numbers: Sequence[int]) -> list[int]:
+    """Return the places, from 0, of rows with these numbers, as reports count them."""
+    known = (getattr(model, "table_", None) or {}).get("row_numbers", ())
+    if not len(known):
+        known = 1 + np.arange(len(model.row_groups_))
+    places = {int(number): place for place, number in enumerate(known)}
+    for number in numbers:
+        if number not in places:
+            wanted = f"numbers of rows that the model was given, up to {max(places)}"
+            raise InvalidInputError("--forget", number, wanted)
+    return [places[number] for number in numbers]
+
+
+def labels_as(labels: Sequence[str], classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels as they are written as what classes are: words, or numbers."""
+    return np.array(labels) if classes.dtype.kind == "U" else as_labels(labels)
 
 
 def read_model(path: Path) -> tuple[Any, Schema, TrainingRows | None]:

@@ -162,11 +162,11 @@ def _scores(
     """Return error and log-loss of predictions; None without labels, and for the log-loss of a class never seen."""
     import numpy as np
 
-    from marginwise.datasets.encoding import as_labels
+    from marginwise.cli.model_file import labels_as
 
     if labels is None:
         return None, None
-    truth = np.array(labels) if classes.dtype.kind == "U" else as_labels(labels)
+    truth = labels_as(labels, classes)
     if truth.dtype.kind == "U" and classes.dtype.kind != "U":  # a class never seen, among numbers
         classes, predictions = classes.astype(str), predictions.astype(str)
     own = probabilities[truth[:, None] == classes]

@@ -32,6 +32,13 @@ class TrainingRows:
         hashes = np.unique(hash_rows(cells, 0))
         return cls(hashes[:most], len(hashes) <= most)
 
+    def joined(self, others: TrainingRows, most: int = _MOST) -> TrainingRows:
+        """Return those of these rows and of others; of incomplete ones, as far as both are known."""
+        ends = [one.hashes[-1] for one in (self, others) if not one.complete]
+        hashes = np.union1d(self.hashes, others.hashes)
+        known = hashes[hashes <= min(ends)] if ends else hashes
+        return TrainingRows(known[:most], not ends and len(known) <= most)
+
     def share(self, cells: Array) -> float:
         """Return the share of these rows that are equal to one that was trained on."""
         hashes = hash_rows(cells, 0)

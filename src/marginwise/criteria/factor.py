@@ -99,7 +99,7 @@ def determinant(K: Array, root: Array) -> Determinant | None:
     """Return ln det(I + LK), L = diag(root²), or None if rounding makes B = I + √L K √L indefinite."""
     B = K * root
     B *= root[:, None]
-    B[np.diag_indices_from(B)] += 1.0
+    B.flat[:: len(B) + 1] += 1.0
     factor = factorise(B)
     return None if factor is None else Determinant(K, root, factor)
 

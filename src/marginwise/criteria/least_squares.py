@@ -12,7 +12,8 @@ from marginwise.criteria.base import Criterion, Evaluation
 from marginwise.criteria.training import OWN_STATE
 from marginwise.errors import InvalidInputError
 from marginwise.model import Model
-from marginwise.multiclass.link import SoftmaxLink, fit_link
+from marginwise.multiclass.link import LinkFit, SoftmaxLink, fit_link
+from marginwise.multiclass.ordered_link import OrderedLinkFit
 from marginwise.multiclass.posterior import ClassPosterior, least_squares
 from marginwise.problem import Problem
 
@@ -46,9 +47,14 @@ class LeastSquaresLeaveOneOut(Criterion):
         problem = problem.distinct
         posterior = least_squares(problem, model)
         fit = fit_link(*posterior.left_out, problem.labels, problem.weights, state)
-        n = float(problem.weights.sum())
-        gradient = _gradient(posterior, fit.mean_bar, fit.variance_bar) / n if with_gradient else None
-        return Evaluation(fit.value / n, gradient, state=fit.link, info={"link": fit.link})
+        return evaluation(posterior, fit, with_gradient=with_gradient)
+
+
+def evaluation(posterior: ClassPosterior, fit: LinkFit | OrderedLinkFit, *, with_gradient: bool) -> Evaluation:
+    """Return the value of a link that suits the examples left out, per example, and its gradient."""
+    n = float(posterior.problem.weights.sum())
+    gradient = _gradient(posterior, fit.mean_bar, fit.variance_bar) / n if with_gradient else None
+    return Evaluation(fit.value / n, gradient, state=fit.link, info={"link": fit.link})
 
 
 def _gradient(posterior: ClassPosterior, mean_bar: Array, variance_bar: Array) -> Array:

@@ -158,7 +158,7 @@ def weighted_spans(trained: DenseTrainedSVM, eta: float) -> Spans | None:
     root = np.sqrt(alpha)
     M = K * root
     M *= root[:, None]
-    M[np.diag_indices_from(M)] += eta + alpha / C
+    M.flat[:: len(M) + 1] += eta + alpha / C
     factor = factorise(M)
     if factor is None:
         return None

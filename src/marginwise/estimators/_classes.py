@@ -181,15 +181,15 @@ def check_table(
     if y is None:
         validate_data(estimator, X, y)  # says that it takes y
     cells = estimator._learn(X)
-    labels = check_X_y(np.zeros((len(cells), 1)), _of_one_kind(y), estimator=estimator)[1]
+    labels = check_X_y(np.zeros((len(cells), 1)), of_one_kind(y), estimator=estimator)[1]
     return classified(cells, labels, sample_weight, class_weight, groups)
 
 
 def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None) -> ClassificationTable:
     """Check labels and weights; rows of weight zero are left out, which is what they mean."""
-    y = np.asarray(_of_one_kind(y))
+    y = np.asarray(of_one_kind(y))
     check_classification_targets(y)
-    given = _weights_of(sample_weight, len(y))
+    given = weights_of(sample_weight, len(y))
     weights = given
     balanced = isinstance(class_weight, str) and class_weight == "balanced"
     if class_weight is not None and not balanced:
@@ -214,7 +214,7 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: An
     return ClassificationTable(X, codes, weights, classes, counts_of(given), places, numbers)
 
 
-def _weights_of(sample_weight: Any, n: int) -> Array:
+def weights_of(sample_weight: Any, n: int) -> Array:
     """Return the weight of each of n rows: those given, the one given for all, or one."""
     if sample_weight is None or isinstance(sample_weight, Real):
         sample_weight = np.full(n, 1.0 if sample_weight is None else sample_weight)
@@ -231,7 +231,7 @@ def _weights_of(sample_weight: Any, n: int) -> Array:
     return weights
 
 
-def _of_one_kind(y: Any) -> Any:
+def of_one_kind(y: Any) -> Any:
     """Return labels held as objects as what they are: booleans or numbers; strings stay, and mixtures are refused."""
     labels = np.asarray(y)
     if labels.dtype != object or labels.ndim != 1:

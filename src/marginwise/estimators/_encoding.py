@@ -144,6 +144,10 @@ class Encoding:
         """Say whether cells of a category were missing in training."""
         return len(self.shares[j]) > self.n_values[j]
 
+    def takes_gaps(self, j: int) -> bool:
+        """Say whether the column has an input, or a value, for gaps."""
+        return self._had_gaps(j) if self.n_values[j] else bool(self.gap[j] > 0.0)
+
     def _block(self, j: int, cells: Array, scaled: Array, missing: Mask) -> Array:
         """Return the inputs of a column."""
         if self.n_values[j] == 0:

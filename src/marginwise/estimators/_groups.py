@@ -20,13 +20,7 @@ _WANTED = "for each row the group that it belongs to, such as its patient"
 
 def group_numbers(groups: Any, n: int) -> Indices:
     """Return a number for each of n rows, equal for rows of one group; labels of groups are of any hashable kind."""
-    if isinstance(groups, list | tuple):
-        labels = np.fromiter(groups, dtype=object, count=len(groups))  # of tuples, too, no matrix
-    else:
-        labels = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
-    if labels.shape != (n,):
-        raise InvalidInputError("groups", Finding(f"has shape {labels.shape}"), f"shape ({n},), {_WANTED}")
-    values = labels.tolist()
+    values = labels_of_groups(groups, n)
     numbers: dict[Any, int] = {}
     for row, value in enumerate(values):
         if _is_missing(value):
@@ -39,6 +33,17 @@ def group_numbers(groups: Any, n: int) -> Indices:
             found = Finding(f"is of type {type(value).__name__}")
             raise InvalidInputError(f"groups[{row}]", found, "a word, a number or another hashable label") from None
     return np.array([numbers[value] for value in values], dtype=np.intp)
+
+
+def labels_of_groups(groups: Any, n: int) -> list[Any]:
+    """Return the label of the group of each of n rows."""
+    if isinstance(groups, list | tuple):
+        labels = np.fromiter(groups, dtype=object, count=len(groups))  # of tuples, too, no matrix
+    else:
+        labels = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
+    if labels.shape != (n,):
+        raise InvalidInputError("groups", Finding(f"has shape {labels.shape}"), f"shape ({n},), {_WANTED}")
+    return list(labels.tolist())
 
 
 def require_groups(groups: Indices, codes: Indices, classes: npt.NDArray[Any]) -> tuple[str, ...]:

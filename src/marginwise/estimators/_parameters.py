@@ -10,6 +10,7 @@ import numpy as np
 from marginwise._runtime.processes import check_n_jobs
 from marginwise.criteria import Criterion, as_criterion
 from marginwise.errors import InvalidInputError, choose
+from marginwise.estimators._ordered import check_classes
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.kernels import Blend, Kernel, Precomputed
@@ -43,6 +44,7 @@ def check_parameters(estimator: Any) -> None:
     if estimator.standardize and _has_row_numbers(estimator.kernel):
         wanted = "False with a Precomputed kernel: its input is a row number"
         raise InvalidInputError("standardize", estimator.standardize, wanted)
+    check_classes(estimator.classes, estimator.predictor)
     check_n_jobs(estimator.n_jobs)
     if not (_is(estimator.restarts, Integral) and estimator.restarts >= 0):
         raise InvalidInputError("restarts", estimator.restarts, "0 or more searches from random starts")

@@ -154,6 +154,7 @@ def compact(model: TunedSVC, X: Any = None, *, tolerance: float = 1e-3, keep_row
         rows = _Rows.of_training(model) if X is None else _Rows.of(model, X)
         found, largest = _found(model, rows, tolerance)
     before = tuple(map(ensemble.points_of, ensemble.members))
+    model.feature_importances_  # noqa: B018  # are found with all points
     small = copy.copy(model)
     if found is None:
         remark = (

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged
 from marginwise.estimators._explaining import explanation
 from marginwise.estimators._explanation import Explanation
 from marginwise.estimators._groups import require_groups
+from marginwise.estimators._ordered import OrderedMixin, class_order
 from marginwise.estimators._parameters import (
     AUTO,
     BEST,
@@ -50,6 +51,7 @@ from marginwise.estimators._parameters import (
 from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
+from marginwise.estimators._updating import UpdatingMixin
 from marginwise.fitting.candidates import candidates
 from marginwise.fitting.config import FitConfig, TrainingData
 from marginwise.fitting.doubt import Doubt
@@ -71,7 +73,15 @@ from marginwise.tuning import SearchSettings
 _BLOCK_NUMBERS = 2**22
 
 
-class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixin, StoredEstimator):  # type: ignore[misc]
+class TunedSVC(
+    OrderedMixin,
+    UpdatingMixin,
+    DescribingMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
+    TableMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    StoredEstimator,
+):
     """Support vector classifier that tunes its own hyperparameters and gives calibrated probabilities.
 
     The kernel's amplitudes and length scales are found by gradient ascent on a criterion: no grid. A few candidate
@@ -151,10 +161,18 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
         Columns that are categories: "from_dtype" takes those that hold words or are of a category type, None none of
         them; or a mask, places or names.
+    classes : {"auto", "ordered", "unordered"} or sequence of labels, default="auto"
+        Whether the classes have an order, as grades have. "ordered" takes the order of an ordered categorical of pandas
+        or an Enum of polars, or else that of the sorted labels; a sequence is the order itself, the lowest first.
+        "auto" is "ordered" for such a categorical only, and unordered with ``predictor="svm"``. Models with thresholds
+        on one latent function are then tried beside the others. Two classes are the same with and without an order.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        The labels, sorted, whether or not they have an order.
+    class_order_ : array of shape (n_classes,) or None
+        The labels from the lowest to the highest, None if they have no order.
     hyperparameters_ : Hyperparameters
         Of the member with the largest weight among those with the whole kernel;
         ``C_``, ``k0_``, ``koff_``, ``length_scales_`` are its parts, for inputs as the model sees them (standardised).
@@ -182,6 +200,9 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         Which of these rows are copies of each other, and were left out together.
     n_groups_ : int or None
         The number of groups that ``fit`` was given, whose rows were left out together.
+    updates_ : Updates or None
+        What has become of the model since it was tuned: how many rows were added and forgotten, how they were predicted
+        before, and whether tuning again would pay.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
@@ -226,6 +247,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         n_jobs: int | None = None,
         random_state: Any = None,
         categorical_features: Any = "from_dtype",
+        classes: Any = "auto",
     ) -> None:
         self.ard = ard
         self.kernel = kernel
@@ -247,6 +269,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.categorical_features = categorical_features
+        self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TunedSVC:
         """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
@@ -288,7 +311,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     @property
     def _remarks(self) -> list[str]:
         """All that a fit warns of."""
-        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks]
+        updates = () if self.updates_ is None else self.updates_.remarks
+        remarks = [*sorted(self.ensemble_.warnings), *self._schema.remarks, *self._group_remarks, *updates]
         return [*remarks, *filter(None, [self._learnt_nothing_message])]
 
     @with_callbacks
@@ -300,6 +324,8 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight, groups)
         self.classes_ = table.classes
+        order = class_order(self.classes, y, table.classes, self.predictor)
+        self.class_order_ = None if order is None else table.classes[list(order)]
         self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=groups is not None)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
@@ -311,7 +337,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))
         limits = Limits(self.max_evaluations, deadline=deadline, keep=False)
-        config = self._config(table, inputs, aside, seed, limits)
+        config = self._config(table, inputs, aside, seed, limits, order)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -326,9 +352,18 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             self.ensemble_ = fit_ensemble(data, watched, 1 if callbacks else self.n_jobs)
             if self.predictor == "svm":
                 self.ensemble_.svm  # noqa: B018  # is trained here
+            self._keep_rows(table, sample_weight, groups)
             self._describe(table)
 
-    def _config(self, table: ClassificationTable, inputs: Any, aside: Mask, seed: int, limits: Limits) -> FitConfig:
+    def _config(
+        self,
+        table: ClassificationTable,
+        inputs: Any,
+        aside: Mask,
+        seed: int,
+        limits: Limits,
+        order: tuple[int, ...] | None,
+    ) -> FitConfig:
         """Return how the ensemble is fitted."""
         criterion, slack = chosen_criterion(self.criterion, self.slack)
         prior = Prior() if self.prior is None else self.prior
@@ -355,6 +390,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             svm=self.predictor == "svm",
             exact=policy.exact,
             many=many,
+            order=order,
         )
         return FitConfig(
             declared,
@@ -410,8 +446,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             named = dict(zip(self.kernel_.names, self.kernel_.values.tolist(), strict=True))
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
-        relevance = self._encoding.by_column(ensemble.weights @ ensemble.relevances)
-        self.feature_importances_ = relevance / relevance.sum()
+        self.__dict__.pop("feature_importances_", None)  # of other rows
         self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence
@@ -427,6 +462,12 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         # What posteriors say of rows without them is not what an SVM would.
         left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
         self._conformity = conformities(logs[known], left_out, table.codes[known], table.weights[known])
+
+    @cached_property
+    def feature_importances_(self) -> Array:
+        """How much the latent function varies with each input, found when it is asked for."""
+        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.relevances)
+        return np.asarray(relevance / relevance.sum())
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""

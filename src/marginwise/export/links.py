@@ -9,9 +9,11 @@ import numpy as np
 
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.export.functions import log_add_exp, log_mills, log_softmax, log_tail, log_upper
-from marginwise.export.graph import Operand, Value, concat, log, node, where
+from marginwise.export.graph import Operand, Value, concat, exp, log, node, where
 from marginwise.inference.prediction import LabelPredictor, Predictor
 from marginwise.likelihoods.slack import Slack
+from marginwise.multiclass.link import Link, SoftmaxLink
+from marginwise.multiclass.ordered_link import OrderedLink, ranks_of
 from marginwise.multiclass.posterior import ClassScores
 
 
@@ -24,11 +26,31 @@ def log_proba(predictor: Predictor, mean: Value, variance: Value) -> Value:
 
 @log_proba.register
 def _(predictor: ClassScores, mean: Value, variance: Value) -> Value:
-    link = predictor.link
-    assert link is not None
-    scale = link.steepness / node("Sqrt", 1.0 + variance * (link.widening * predictor.unit))
-    logs = log_softmax((mean + predictor.offset) * scale)
-    return log_add_exp(logs + math.log1p(-link.floor), math.log(link.floor / len(predictor.offset)))
+    return _linked(predictor.link, mean + predictor.offset, variance * predictor.unit, len(predictor.offset))
+
+
+@singledispatch
+def _linked(link: Link | None, mean: Value, variance: Value, n_functions: int) -> Value:
+    """Return the logarithms of class probabilities from what a link takes."""
+    found = Finding(f"predicts by a {type(link).__name__}, which has no ONNX form")
+    raise InvalidInputError("model", found, "a model that TunedSVC fitted")
+
+
+@_linked.register
+def _(link: SoftmaxLink, mean: Value, variance: Value, n_functions: int) -> Value:
+    logs = log_softmax(mean * (link.steepness / node("Sqrt", 1.0 + variance * link.widening)))
+    return log_add_exp(logs + math.log1p(-link.floor), math.log(link.floor / n_functions))
+
+
+@_linked.register
+def _(link: OrderedLink, mean: Value, variance: Value, n_functions: int) -> Value:
+    """As differences of Φ: the floor is far above their rounding."""
+    z = (np.array(link.thresholds) - mean * link.steepness) / node("Sqrt", 1.0 + variance * link.widening)
+    tail = exp(log_tail(z, log_mills(node("Abs", z))))
+    reached = where(z >= 0.0, 1.0 - tail, tail)
+    edge = 0.0 * mean
+    own = concat([reached, edge + 1.0], axis=1) - concat([edge, reached], axis=1)
+    return log(own.take(ranks_of(link.order), 1) * (1.0 - link.floor) + link.floor / len(link.order))
 
 
 @log_proba.register

@@ -21,7 +21,7 @@ from marginwise.fitting.ensemble import Member
 from marginwise.fitting.views import NormalScores, Selection
 from marginwise.inference.prediction import GaussianPredictor, LatentPredictor, Predictor
 from marginwise.kernels import RBF, AdditiveLaplacian, Constant, Kernel, Laplacian, Linear
-from marginwise.multiclass import ClassPredictor
+from marginwise.multiclass import ClassPredictor, OrderedLink
 from marginwise.svm.pairs import PairMachines
 from marginwise.tables import Schema
 
@@ -152,9 +152,10 @@ def _link(predictor: Predictor) -> dict[str, Any]:
 
 @_link.register
 def _(predictor: ClassPredictor) -> dict[str, Any]:
-    link = predictor.link
-    assert link is not None
+    link: Any = predictor.link
     own = {"steepness": link.steepness, "widening": link.widening * predictor.unit, "floor": link.floor}
+    if isinstance(link, OrderedLink):
+        return {"type": "thresholds", "thresholds": link.thresholds, "order": link.order, **own}
     return {"type": "softmax", "offset": predictor.offset, **own}
 
 

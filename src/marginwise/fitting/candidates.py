@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from marginwise.criteria.base import Criterion
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
+from marginwise.criteria.ordered import OrderedLeaveOneOut
 from marginwise.criteria.pairs import OverPairs
-from marginwise.fitting.labels import LabelModel, LeastSquaresLabels, SlackLabels, SoftmaxLabels
+from marginwise.fitting.labels import (
+    LabelModel,
+    LeastSquaresLabels,
+    OrderedLeastSquaresLabels,
+    SlackLabels,
+    SoftmaxLabels,
+    ThresholdLabels,
+)
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.screening import selection_names
 from marginwise.likelihoods.slack import Slack
@@ -51,11 +59,20 @@ class Auxiliary:
 
 
 @dataclass(frozen=True, eq=False)
+class Family:
+    """Label models that share the searches of one criterion; the first judges all spreads."""
+
+    criterion: Criterion
+    labels: tuple[LabelModel, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class CandidateList:
     """The candidates of a fit.
 
     They are: the main kernel with one length scale, with each of the spreads, and with the spread that gained most and
-    each of the other label models; the auxiliary models; and the main kernel with a few screened inputs.
+    each of the other label models; the same with the label models of each other family; the auxiliary models; and the
+    main kernel with a few screened inputs.
 
     Attributes
     ----------
@@ -78,6 +95,8 @@ class CandidateList:
         The column that each input belongs to, if not to its own.
     scored : bool
         Whether the main kernel is tried on normal scores of the inputs as well.
+    others : tuple of Family
+        Label models that have searches of their own: those of classes with an order.
     """
 
     criterion: Criterion
@@ -90,6 +109,16 @@ class CandidateList:
     screens: tuple[str, ...] = ()
     columns: tuple[int, ...] | None = None
     scored: bool = False
+    others: tuple[Family, ...] = ()
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """All label models of the main kernel, with what their searches maximise."""
+        return Family(self.criterion, self.labels), *self.others
+
+    def family_of(self, labels: LabelModel) -> Family:
+        """Return the family of a label model of the main kernel."""
+        return next(family for family in self.families if labels in family.labels)
 
 
 def candidates(
@@ -105,6 +134,7 @@ def candidates(
     svm: bool,
     exact: bool,
     many: bool = False,
+    order: tuple[int, ...] | None = None,
 ) -> CandidateList:
     """Return the declared list for a table.
 
@@ -131,6 +161,8 @@ def candidates(
         Whether the Gram matrix is exact: where it is of low rank, so many rows tell terms of a kernel apart.
     many : bool
         Whether the model is tuned on a sample of the rows and trained on all, as the schedule has it.
+    order : tuple of int or None
+        The numbers of the classes from the lowest to the highest, if they have an order; two always have one.
     """
     two = n_classes == 2
     chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
@@ -153,7 +185,10 @@ def candidates(
     gated = isinstance(ard, str)
     # Two views of the inputs err in different places.
     scored = (many or exact) and ard == "auto" and not svm and bool(start.groups)
-    return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns, scored)
+    others: tuple[Family, ...] = ()
+    if order is not None and not (two or svm):
+        others = (Family(OrderedLeaveOneOut(order), (OrderedLeastSquaresLabels(order), ThresholdLabels(order))),)
+    return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns, scored, others)
 
 
 def start_of(form: Model, columns: tuple[int, ...] | None, n_inputs: int, prior: Prior) -> Model:

@@ -215,6 +215,11 @@ class Ensemble:
         return member.candidate.labels.restored(seen, member.hyperparameters, member.stored)
 
     @property
+    def is_exact(self) -> bool:
+        """Whether the covariances of all members are exact."""
+        return all(member.few_points is None and member.partition is None for member in self.members)
+
+    @property
     def n_points(self) -> int:
         """The number of points that a prediction is a sum over: training rows, inducing inputs, those of a block."""
         return max(map(self.points_of, self.members))
@@ -243,7 +248,14 @@ class Ensemble:
 
     def log_proba(self, X: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, n_classes)."""
-        logs = [one.log_proba_of(*moments) for one, moments in self._moments(X)]
+        return self._combined([one.log_proba_of(*moments) for one, moments in self._moments(X)])
+
+    def log_proba_of_few(self, X: Array) -> Array:
+        """Return the same without what makes variances cheap for many rows, and what a first prediction pays for."""
+        pairs = zip(self.members, self.latent_functions, strict=True)
+        return self._combined([one.log_proba_of_few(member.inputs(X)) for member, one in pairs])
+
+    def _combined(self, logs: Sequence[Array]) -> Array:
         mixed = combined(np.array(logs), self.weights, self.vote)
         return mixed if self.calibration is None else self.calibration(mixed)
 

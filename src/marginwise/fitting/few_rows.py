@@ -46,7 +46,8 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         for choice in chosen.choices:
             if choice.tuning not in polished:
                 again = config.policy.for_tuning(problem, choice.tuning.hyperparameters)
-                polished[choice.tuning] = searcher.polished(again, choice.candidate.spread, choice.tuning)
+                own = replace(searcher, criterion=config.declared.family_of(choice.candidate.labels).criterion)
+                polished[choice.tuning] = own.polished(again, choice.candidate.spread, choice.tuning)
         return chosen._replace(choices=[one._replace(tuning=polished[one.tuning]) for one in chosen.choices])
 
 
@@ -97,17 +98,19 @@ def _given(searcher: Searcher, first: Tuning, config: FitConfig) -> Chosen:
     """Return what to train where a class is too rare for folds: all label models, with the spread that is given."""
     declared = config.declared
     spread = 0.0 if declared.gated or not declared.spreads else declared.spreads[0]
-    tuning = first
-    if spread > 0:
-        tuning = searcher.restarted(first.hyperparameters.as_ard(searcher.problem.X.shape[1]), spread)
-    optima = distinct_optima(tuning) if config.all_optima else best_only(tuning)
-    choices = []
-    for optimum in optima:
-        scales = [(labels, searcher.scaled(labels, optimum.tuning)) for labels in declared.labels]
-        usable = [(labels, scale) for labels, scale in scales if scale is not None]
-        for labels, scale in usable:
-            candidate = Candidate(declared.start, spread, labels)
-            choices.append(Choice(candidate, _on_all(searcher, spread, optimum), scale, optimum.share / len(usable)))
+    choices: list[Choice] = []
+    for family in declared.families:
+        own = replace(searcher, criterion=family.criterion)
+        tuning = own.first(declared.start, own.quiet) if choices else first
+        if spread > 0:
+            tuning = own.restarted(tuning.hyperparameters.as_ard(searcher.problem.X.shape[1]), spread)
+        for optimum in distinct_optima(tuning) if config.all_optima else best_only(tuning):
+            scales = [(labels, own.scaled(labels, optimum.tuning)) for labels in family.labels]
+            usable = [(labels, scale) for labels, scale in scales if scale is not None]
+            for labels, scale in usable:
+                candidate = Candidate(declared.start, spread, labels)
+                share = optimum.share / (len(usable) * len(declared.families))
+                choices.append(Choice(candidate, _on_all(own, spread, optimum), scale, share))
     return Chosen(choices, None)
 
 

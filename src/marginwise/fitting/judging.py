@@ -108,24 +108,38 @@ class Jury:
 
     def hear(self, first: Tuning, n_jobs: int | None) -> None:
         """Judge all candidates, those of the main kernel from its first search on."""
-        declared, criterion = self.declared, self.searcher.criterion
-        passes = len(declared.spreads) + len(declared.labels) + len(declared.auxiliaries)
-        many = self.searcher.are_many and declared.gated
+        declared = self.declared
+        passes = sum(len(declared.spreads) + len(family.labels) for family in declared.families)
+        passes += len(declared.auxiliaries)
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            main = self._one_length_scale(self._on_folds(declared.start, first, criterion))
-            for spread in declared.spreads[:: -1 if many else 1]:
+            for family in declared.families:
                 if self.judged and self._late:
                     break
-                found = self._with_spread(spread, main, many)
-                if found is not None:
-                    self.judged.append(found)
-                    main = found
-                if (found is not None) == many:  # up while it helps, or down until it does
-                    break
-            for further in (self._other_labels, self._other_view, self._auxiliaries, self._screened):
+                own = replace(self.searcher, criterion=family.criterion)
+                tuning = own.first(declared.start, own.quiet) if self.judged else first
+                self._family(self._on_folds(declared.start, tuning, family.criterion), family.labels)
+            for further in (self._auxiliaries, self._screened):
                 if not self._late:
-                    further(main)
+                    further()
+
+    def _family(self, shared: Searched, labels: Sequence[LabelModel]) -> None:
+        """Judge a search with one length scale, those with several, other label models, and another view."""
+        many = self.searcher.are_many and self.declared.gated
+        main = self._one_length_scale(shared, labels[0])
+        for spread in self.declared.spreads[:: -1 if many else 1]:
+            if self.judged and self._late:
+                break
+            found = self._with_spread(spread, main, many)
+            if found is not None:
+                self.judged.append(found)
+                main = found
+            if (found is not None) == many:  # up while it helps, or down until it does
+                break
+        if not self._late:
+            self._other_labels(main, labels[1:])
+        if not self._late:
+            self._other_view(main)
 
     def held_out(self, vote: Vote | None) -> Array:
         """Return what the members together say of rows left out: log-probabilities in the long table of the folds."""
@@ -152,9 +166,8 @@ class Jury:
             fits = [fit for fit, group in zip(found, groups, strict=True) for _ in group]
         return Searched(start, 0.0, fits, criterion, tuning, auxiliary)
 
-    def _one_length_scale(self, shared: Searched) -> Judged:
+    def _one_length_scale(self, shared: Searched, labels: LabelModel) -> Judged:
         """Judge one length scale for all inputs, which is a candidate unless a spread is given."""
-        labels = self.declared.labels[0]
         judged = Judged(shared, labels, Scale(), self._predict(shared, labels, Scale()))
         if self.declared.gated or not self.declared.spreads:
             self.judged.append(judged)
@@ -185,9 +198,9 @@ class Jury:
         pays: Callable[[Array], bool],
     ) -> Judged | None:
         """Search on each fold from its neighbour; None as soon as that does not pay, on the first folds or on all."""
-        folds, settings = self._folds_of(searched), self.searcher.quiet.with_spread(searched.spread)
+        settings = self.searcher.quiet.with_spread(searched.spread)
         jobs: list[tuple[Any, ...]] = [(k, one, settings, budget, labels, scale) for k, one in enumerate(starts)]
-        first = self._jobs(folds, jobs[: SCHEDULE.first_folds])
+        first = self._jobs(searched, jobs[: SCHEDULE.first_folds])
         fits, logs = [fit for fit, _ in first], np.concatenate([log for _, log in first])
         if not pays(logs):
             return None
@@ -196,16 +209,16 @@ class Jury:
             mean = WarmStart.mean(fits)
             rest = [(k, mean, None, None, labels, scale) for k, *_ in rest]
         if rest:
-            others = self._jobs(folds, rest)
+            others = self._jobs(searched, rest)
             fits, logs = [*fits, *(fit for fit, _ in others)], np.concatenate([logs, *(log for _, log in others)])
             if not pays(logs):
                 return None
         return Judged(replace(searched, fits=fits), labels, scale, logs)
 
-    def _other_labels(self, main: Judged) -> None:
-        """Judge the search that gained most with the other label models."""
+    def _other_labels(self, main: Judged, others: Sequence[LabelModel]) -> None:
+        """Judge the search that gained most with other label models."""
         searched = main.searched
-        for labels in self.declared.labels[1:]:
+        for labels in others:
             scale = labels.scale(self.searcher.coarse, WarmStart.mean(searched.fits).model)
             if scale is not None:
                 self._try(searched, labels, scale)
@@ -238,14 +251,14 @@ class Jury:
             logs = np.concatenate([logs, self._predict(searched, labels, scale, rest)])
         self.judged.append(Judged(searched, labels, scale, logs))
 
-    def _auxiliaries(self, main: Judged) -> None:
+    def _auxiliaries(self) -> None:
         """Judge the auxiliary models."""
         for aux in self.declared.auxiliaries:
             own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
             tuning = own.first(aux.start, own.quiet)
             self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
 
-    def _screened(self, main: Judged) -> None:
+    def _screened(self) -> None:
         """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
         declared = self.declared
         if not declared.screens:
@@ -266,7 +279,7 @@ class Jury:
         """Return what models without a search of their own say of the rows that folds leave out."""
         numbers = range(len(self.folds)) if which is None else which
         jobs = [(k, searched.fits[k], None, None, labels, scale) for k in numbers]
-        return np.concatenate([logs for _, logs in self._jobs(self._folds_of(searched), jobs)])
+        return np.concatenate([logs for _, logs in self._jobs(searched, jobs)])
 
     def _folds_of(self, searched: Searched) -> Folds:
         """Return the folds as a candidate sees them."""
@@ -274,8 +287,9 @@ class Jury:
             return self.folds
         return replace(self.folds, problem=selected(self.folds.problem, searched.view))
 
-    def _jobs(self, folds: Folds, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
-        calls = [delayed(_judge)(*folds.split(k), self.searcher.criterion, *rest) for k, *rest in jobs]
+    def _jobs(self, searched: Searched, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
+        folds = self._folds_of(searched)
+        calls = [delayed(_judge)(*folds.split(k), searched.criterion, *rest) for k, *rest in jobs]
         results = list(outcomes(self._parallel, calls))
         self._count(len(calls))
         return results

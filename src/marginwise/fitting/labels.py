@@ -1,7 +1,8 @@
-"""From a model to class probabilities: the slack likelihood by expectation propagation, least squares, or softmax.
+"""From a model to class probabilities: slacks by expectation propagation, least squares, softmax, or thresholds.
 
 Each of them is trained on a problem with a model, and gives a predictor, and what it says of each row without it. Least
-squares and softmax share a search: what differs is how large the latent functions are.
+squares and softmax share a search: what differs is how large the latent functions are. So do the two models of classes
+with an order, which have one latent function and thresholds.
 """
 
 from __future__ import annotations
@@ -16,13 +17,24 @@ from marginwise._arrays import Array
 from marginwise.covariance.blocks import as_blocks
 from marginwise.covariance.gaussian import Sites
 from marginwise.covariance.low_rank import LowRankCovariance
+from marginwise.criteria.base import Criterion
+from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
+from marginwise.criteria.ordered import OrderedLeaveOneOut
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.inference.ep.gradient import leave_one_out
-from marginwise.inference.prediction import GaussianPosterior, Predictor
+from marginwise.inference.prediction import GaussianPosterior, LatentPredictor, Predictor
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
-from marginwise.multiclass.link import SoftmaxLink
+from marginwise.multiclass.link import Link, SoftmaxLink
+from marginwise.multiclass.mode import TOLERANCE
+from marginwise.multiclass.ordered import (
+    best_threshold_C,
+    fitted_ordered_link,
+    ordered_least_squares,
+    threshold_map,
+)
+from marginwise.multiclass.ordered_link import OrderedLink
 from marginwise.multiclass.posterior import (
     ClassPosterior,
     best_softmax_C,
@@ -35,6 +47,10 @@ from marginwise.status import CONVERGED, Status
 
 #: Root mean square residual of expectation propagation with very many rows, in standard deviations of the posterior.
 _MANY_TOLERANCE = 1e-3
+
+#: Residual of expectation propagation, and largest change of a probability in the last step towards the mode of the
+#: softmax likelihood, in double precision: where both end does then not depend on where they begin.
+_EXACT_TOLERANCE = 1e-10
 
 
 class Trained(NamedTuple):
@@ -79,6 +95,11 @@ class LabelModel(ABC):
 
     name: ClassVar[str]
 
+    @property
+    def criterion(self) -> Criterion:
+        """What finds the shape of the kernel for these labels, in closed form."""
+        return LeastSquaresLeaveOneOut()
+
     def scale(self, problem: Problem, model: Model) -> Scale | None:
         """Return the scale of a model that a search by other labels found; None if there is none."""
         return Scale()
@@ -91,6 +112,10 @@ class LabelModel(ABC):
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         """Return the predictor again, for a covariance that is exact."""
 
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        """Return the sites that training near by gains from, if there are any, of one with an exact covariance."""
+        return None
+
 
 @dataclass(frozen=True)
 class SlackLabels(LabelModel):
@@ -101,7 +126,9 @@ class SlackLabels(LabelModel):
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         if problem.inducing is None:
-            posterior = site_posterior(problem, model, self.slack, start=start, with_gradient=False)
+            posterior = site_posterior(
+                problem, model, self.slack, start=start, tolerance=_EXACT_TOLERANCE, with_gradient=False
+            )
             stored: tuple[Array, ...] = (posterior.sites.tau, posterior.sites.nu)
         else:
             posterior = _many_rows(problem, model, self.slack, start)
@@ -117,6 +144,9 @@ class SlackLabels(LabelModel):
         likelihood = self.slack.weighted(model.C, problem.weights)
         return GaussianPosterior.from_sites(problem, model, likelihood, Sites(*stored)).predictor
 
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        return Sites(*stored)
+
 
 @dataclass(frozen=True)
 class LeastSquaresLabels(LabelModel):
@@ -125,10 +155,12 @@ class LeastSquaresLabels(LabelModel):
     name: ClassVar[str] = "least-squares"
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
-        return _trained_classes(least_squares(problem, model))
+        posterior = least_squares(problem, model)
+        link = posterior.fitted_link()
+        return _trained_classes(posterior, link, np.exp(link.logs))
 
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
-        return _restored_classes(least_squares(problem, model), stored)
+        return _restored_classes(least_squares(problem, model), SoftmaxLink(*map(float, stored[0])))
 
 
 @dataclass(frozen=True)
@@ -145,24 +177,83 @@ class SoftmaxLabels(LabelModel):
         return None if C is None else Scale(C)
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
-        posterior = softmax_map(problem, model)
-        trained = _trained_classes(posterior)
-        return trained._replace(stored=(*trained.stored, posterior.precision, posterior.eta))
+        tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
+        posterior = softmax_map(problem, model, None if start is None else start.nu, tolerance)
+        link = posterior.fitted_link()
+        return _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
 
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
-        *_, precision, eta = stored
-        return _restored_classes(class_posterior_from(problem, model, precision, eta), stored)
+        link, precision, eta = stored
+        return _restored_classes(class_posterior_from(problem, model, precision, eta), SoftmaxLink(*map(float, link)))
+
+    def near(self, model: Model, stored: tuple[Array, ...], predictor: Predictor) -> Sites | None:
+        """Return the slope of the likelihood at the mode, sites without a precision: there K⁻¹θ is the same."""
+        assert isinstance(predictor, LatentPredictor)
+        dual = predictor.coefficients / model.C
+        return Sites(np.zeros(len(dual)), dual)
 
 
-def _trained_classes(posterior: ClassPosterior) -> Trained:
-    link = posterior.fitted_link()
-    predictor = replace(posterior.predictor, link=link)
-    logs = link.log_proba(*posterior.left_out)
-    return Trained(predictor, logs, (np.exp(link.logs),))
+@dataclass(frozen=True)
+class OrderedLabels(LabelModel):
+    """One latent function for classes with an order, and a link with thresholds.
+
+    Attributes
+    ----------
+    order : tuple of int
+        The numbers of the classes from the lowest to the highest.
+    """
+
+    order: tuple[int, ...]
+
+    @property
+    def criterion(self) -> Criterion:
+        return OrderedLeaveOneOut(self.order)
+
+    def _link(self, parameters: Array) -> OrderedLink:
+        return OrderedLink.of(parameters, self.order)
 
 
-def _restored_classes(posterior: ClassPosterior, stored: tuple[Array, ...]) -> Predictor:
-    return replace(posterior.predictor, link=SoftmaxLink(*map(float, stored[0])))
+@dataclass(frozen=True)
+class OrderedLeastSquaresLabels(OrderedLabels):
+    """Normal scores as targets with Gaussian noise."""
+
+    name: ClassVar[str] = "ordered-least-squares"
+
+    def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
+        posterior = ordered_least_squares(problem, model, self.order)
+        link = fitted_ordered_link(posterior, self.order).link
+        return _trained_classes(posterior, link, link.parameters)
+
+    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
+        return _restored_classes(ordered_least_squares(problem, model, self.order), self._link(stored[0]))
+
+
+@dataclass(frozen=True)
+class ThresholdLabels(OrderedLabels):
+    """The likelihood with thresholds around its mode."""
+
+    name: ClassVar[str] = "thresholds"
+
+    def scale(self, problem: Problem, model: Model) -> Scale | None:
+        """Return the C under which examples left out are most probable."""
+        C = best_threshold_C(problem, model, self.order)
+        return None if C is None else Scale(C)
+
+    def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
+        posterior, (link, *_) = threshold_map(problem, model, self.order)
+        return _trained_classes(posterior, link, link.parameters, posterior.precision, posterior.eta)
+
+    def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
+        link, precision, eta = stored
+        return _restored_classes(class_posterior_from(problem, model, precision, eta), self._link(link))
+
+
+def _trained_classes(posterior: ClassPosterior, link: Link, *stored: Array) -> Trained:
+    return Trained(replace(posterior.predictor, link=link), link.log_proba(*posterior.left_out), stored)
+
+
+def _restored_classes(posterior: ClassPosterior, link: Link) -> Predictor:
+    return replace(posterior.predictor, link=link)
 
 
 def _many_rows(problem: Problem, model: Model, slack: Slack, start: Sites | None) -> GaussianPosterior:

@@ -15,10 +15,10 @@ from scipy.special import ndtri
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import one_thread
-from marginwise.fitting.candidates import Candidate
+from marginwise.fitting.candidates import Candidate, Family
 from marginwise.fitting.config import Choice, Chosen, FitConfig
 from marginwise.fitting.folds import sample_of, sample_rows
-from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels
+from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, ThresholdLabels
 from marginwise.fitting.optima import best_only, distinct_optima
 from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
@@ -39,34 +39,40 @@ _PARTS = 3
 def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     """Return what to train on so many rows, of which there is a sample to tune on."""
     declared = config.declared
-    as_they_are = _Searches(sample, n_rows, None, config)
+    choices: list[Choice] = []
     with one_thread():
-        begun = as_they_are.searcher.first(declared.start, config.settings)
-        optima = distinct_optima(begun) if config.all_optima else best_only(begun)
-        choices: list[Choice] = []
-        spreads = declared.spreads
-        for one in optima:
-            choices.append(as_they_are.choice(one.tuning, spreads, one.share))
-            spreads = (choices[-1].candidate.spread,)  # the others take it
-        if not declared.scored or config.settings.limits.is_late:
-            return Chosen(choices, None)
-        view = NormalScores.of(sample.X, sample.weights)
-        again = _Searches(selected(sample, view), n_rows, view, config)
-        choices += [again.again(choice) for choice in choices]
-    return Chosen([choice._replace(weight=choice.weight / 2) for choice in choices], None)
+        for family in declared.families:
+            if choices and config.settings.limits.is_late:
+                break
+            own = _Searches(sample, n_rows, None, config, family)
+            begun = own.searcher.first(declared.start, own.searcher.quiet if choices else config.settings)
+            optima = distinct_optima(begun) if config.all_optima else best_only(begun)
+            spreads = declared.spreads
+            for one in optima:
+                choices.append(own.choice(one.tuning, spreads, one.share))
+                spreads = (choices[-1].candidate.spread,)  # the others take it
+        if declared.scored and not config.settings.limits.is_late:
+            view = NormalScores.of(sample.X, sample.weights)
+            seen = selected(sample, view)
+            families = [declared.family_of(choice.candidate.labels) for choice in choices]
+            others = [_Searches(seen, n_rows, view, config, family) for family in families]
+            choices += [own.again(choice) for own, choice in zip(others, choices, strict=True)]
+    total = sum(choice.weight for choice in choices)
+    return Chosen([choice._replace(weight=choice.weight / total) for choice in choices], None)
 
 
 class _Searches(NamedTuple):
-    """Searches on a sample of so many rows, seen in one way."""
+    """Searches on a sample of so many rows, seen in one way, for a family of label models."""
 
     rows: Problem
     n_rows: int
     view: View | None
     config: FitConfig
+    family: Family
 
     @property
     def searcher(self) -> Searcher:
-        return Searcher(self.rows, self.config.declared.criterion, self.config.settings)
+        return Searcher(self.rows, self.family.criterion, self.config.settings)
 
     def choice(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Choice:
         """Return a member from where a search with one length scale has ended, with the best of some spreads."""
@@ -103,14 +109,14 @@ class _Searches(NamedTuple):
 
     def _told(self, near: Problem, others: Problem, model: Model) -> Array:
         """Return the log-probabilities of the labels of other rows, of the model trained on a few."""
-        logs = self.config.declared.labels[0].train(near, model).predictor.log_proba(others.X)
+        logs = self.family.labels[0].train(near, model).predictor.log_proba(others.X)
         return logs[np.arange(others.n), others.labels]
 
     def _last(self, spread: float, near: WarmStart, evaluations: int) -> Tuning:
         """Search on the sample in blocks."""
         settings = self.config.settings.with_spread(spread).going_on(evaluations)
         settings = replace(settings, search=with_curvature(settings.search, near.curvature), seed=0, n_jobs=1)
-        criterion = self.config.declared.criterion
+        criterion = self.family.criterion
         rows = self._in_blocks(self.rows, near.model, single=criterion.closed_form)
         return tune_problem(rows, criterion, near.model, settings)
 
@@ -120,13 +126,13 @@ class _Searches(NamedTuple):
         The scale is found on many rows: latent functions of few are too small for many. The more classes, the fewer
         rows can be afforded.
         """
-        declared = self.config.declared.labels
+        declared = self.family.labels
         few = sample_of(self.rows, 2 * SCHEDULE.wide_rows // self.rows.n_classes, np.random.default_rng(0))
         rows = self._in_blocks(few, model, single=True)
         best: tuple[LabelModel, Scale] = declared[0], Scale()
         best_value = -np.inf
         for labels in declared:
-            if isinstance(labels, SoftmaxLabels) and self.n_rows > SCHEDULE.softmax_rows:
+            if isinstance(labels, (SoftmaxLabels, ThresholdLabels)) and self.n_rows > SCHEDULE.softmax_rows:
                 continue  # its mode is a long way
             scale = labels.scale(rows, model)
             if scale is not None and len(declared) > 1:

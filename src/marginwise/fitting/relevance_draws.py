@@ -17,7 +17,6 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
-from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.errors import NotConvergedError
 from marginwise.fitting.ensemble import Ensemble, Member, strengths
 from marginwise.inference.prediction import Predictor
@@ -128,7 +127,7 @@ def curvature_root(member: Member, problem: Problem, prior: Prior) -> Array:
     """
     space = Space.around(member.tuning.hyperparameters)
     law = prior if member.spread == 0 else replace(prior, spread=member.spread)
-    objective = Objective(LeastSquaresLeaveOneOut(), problem, space, law)
+    objective = Objective(member.candidate.labels.criterion, problem, space, law)
     rows = []
     for place in range(space.size):
         step = np.zeros(space.size)

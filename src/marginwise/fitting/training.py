@@ -75,7 +75,7 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
     )
     statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes), in_time]
     if config.svm and not policy.exact and problem.n_classes == 2:
-        ensemble = ensemble.with_machines(_low_rank_svm(problem, config, ensemble))
+        ensemble = ensemble.with_machines(low_rank_svm(problem, config.importance, ensemble))
     messages = advice(
         [member.tuning for member in members],
         statuses,
@@ -133,13 +133,13 @@ def _held_out(
     return np.exp(logs), None
 
 
-def _low_rank_svm(problem: Problem, config: FitConfig, ensemble: Ensemble) -> PairMachines:
+def low_rank_svm(problem: Problem, importance: Array, ensemble: Ensemble) -> PairMachines:
     """Return the SVM of two classes with the main member's inducing inputs, trained on all rows; none is kept."""
     main, model = ensemble.main, ensemble.svm_model
     assert isinstance(main.few_points, LatentPredictor)
     covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
-    penalties = model.C * problem.weights * config.importance[problem.labels]
-    solution = solve_svm(covariance, problem.y, penalties, config.slack)
+    penalties = model.C * problem.weights * importance[problem.labels]
+    solution = solve_svm(covariance, problem.y, penalties, ensemble.slack)
     solution.status.require()
     points, coefficients = covariance.expansion(problem.y * solution.alpha)
     return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)

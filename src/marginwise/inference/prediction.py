@@ -67,6 +67,10 @@ class Predictor(ABC):
         """Return the logarithms of the class probabilities at the rows of X."""
         return self.log_proba_of(*self.latent_mean_and_variance(X))
 
+    def log_proba_of_few(self, X: Array) -> Array:
+        """Return the same without what only many rows pay for."""
+        return self.log_proba(X)
+
     @abstractmethod
     def scores_of(self, mean: Array) -> Array:
         """Return numbers, shape (n, n_classes), of which the largest is that of the most probable class."""
@@ -235,6 +239,12 @@ class LatentPredictor(Predictor):
         """Return mean and variance at the rows of X from their covariances with the points."""
         prior = self.kernel.diagonal(X)
         return k @ self.coefficients, at_least_rounding(prior - self._explained(k), prior)
+
+    def log_proba_of_few(self, X: Array) -> Array:
+        k, whole = self.covariances(X), self.gain.shape[1] == len(self.points)
+        prior = self.kernel.diagonal(X)
+        explained = np.einsum("ij,ij->i", k @ self.gain, k) if whole else self._by_factor(k)
+        return self.log_proba_of(k @ self.coefficients, at_least_rounding(prior - explained, prior))
 
     def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> LatentPredictor:
         return replace(self, points=points, coefficients=coefficients, gain=gain)

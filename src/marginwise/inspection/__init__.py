@@ -10,6 +10,7 @@ from marginwise.inspection.effects import effect
 from marginwise.inspection.explaining import explain
 from marginwise.inspection.held_out import ClassScores, HeldOutReport, Mistake, held_out_report
 from marginwise.inspection.labels import DoubtfulRow, expected_label_issues, label_issues, uncertain_rows
+from marginwise.inspection.ordered import OrderScores, order_scores
 from marginwise.inspection.permutation import permutation_effects
 from marginwise.inspection.relevances import RelevanceIntervals, relevance_intervals
 from marginwise.inspection.thresholds import OperatingPoint, Proportion, operating_points
@@ -24,6 +25,7 @@ __all__ = [
     "Mistake",
     "Novelty",
     "OperatingPoint",
+    "OrderScores",
     "Proportion",
     "RelevanceIntervals",
     "effect",
@@ -32,6 +34,7 @@ __all__ = [
     "held_out_report",
     "label_issues",
     "operating_points",
+    "order_scores",
     "permutation_effects",
     "relevance_intervals",
     "uncertain_rows",

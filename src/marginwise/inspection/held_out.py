@@ -14,6 +14,7 @@ from sklearn.metrics import auc, roc_curve
 from marginwise._arrays import Array, Indices
 from marginwise._wording import numbered
 from marginwise.errors import Finding, InvalidInputError, TableWarning
+from marginwise.inspection.ordered import OrderScores, order_scores
 
 
 class ClassScores(NamedTuple):
@@ -91,6 +92,8 @@ class HeldOutReport:
         Which example each row of the table is, -1 for rows without held-out probabilities.
     groups : array of int, shape (n_examples,), or None
         The group of each example, where rows of a group were left out together.
+    order : array of int, shape (n_classes,), or None
+        The places of the classes from the lowest to the highest, if they have an order.
 
     Examples
     --------
@@ -110,6 +113,7 @@ class HeldOutReport:
     copies: Array
     examples: Indices
     groups: Indices | None = None
+    order: Indices | None = None
 
     @property
     def n_left_out(self) -> int:
@@ -170,6 +174,13 @@ class HeldOutReport:
             f1=float(2 * found / (total + named)),
             auc=float(auc(*self.roc(label))) if total < self.copies.sum() else np.nan,
         )
+
+    @cached_property
+    def order_scores(self) -> OrderScores | None:
+        """How far predictions are off, where the classes have an order."""
+        if self.order is None:
+            return None
+        return order_scores(self.probability[:, self.order], np.argsort(self.order)[self.codes], self.copies)
 
     @cached_property
     def mistakes(self) -> list[Mistake]:
@@ -234,7 +245,9 @@ def held_out_report(model: Any, y: Any) -> HeldOutReport:
     copies = np.bincount(places).astype(float)
     numbers = getattr(model, "_groups", None)
     together = None if numbers is None else numbers[groups[known][first]]
-    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples, together)
+    labels_in_order = getattr(model, "class_order_", None)
+    order = None if labels_in_order is None else np.searchsorted(model.classes_, labels_in_order)
+    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples, together, order)
 
 
 def report_with_warning(model: Any, y: Any) -> HeldOutReport:

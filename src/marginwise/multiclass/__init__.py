@@ -1,6 +1,7 @@
 """Many classes: one kernel, one latent function for each class, and class probabilities from all of them."""
 
 from marginwise.multiclass.link import SoftmaxLink
+from marginwise.multiclass.ordered_link import OrderedLink
 from marginwise.multiclass.posterior import (
     ClassPosterior,
     ClassPredictor,
@@ -13,6 +14,7 @@ from marginwise.multiclass.posterior import (
 __all__ = [
     "ClassPosterior",
     "ClassPredictor",
+    "OrderedLink",
     "SoftmaxLink",
     "best_softmax_C",
     "class_posterior_from",

@@ -9,14 +9,15 @@ the examples left out, with weak priors on their logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax
 
-from marginwise._arrays import Array, Indices, Mask
+from marginwise._arrays import Array, Indices
+from marginwise.multiclass.climb import Height, climbed
 
 #: Means of the normal priors on ln β and ln c; ε is one example among all. Standard deviations are 1.
 _LOG_STEEPNESS, _LOG_WIDENING = np.log(5.0), np.log(0.3)
@@ -25,13 +26,50 @@ _LOG_STEEPNESS, _LOG_WIDENING = np.log(5.0), np.log(0.3)
 _BOUNDS = ((-4.0, 6.0), (-8.0, 5.0), (np.log(1e-7), np.log(0.5)))
 
 
+class Link(ABC):
+    """What makes class probabilities of the means and variances of latent values."""
+
+    @abstractmethod
+    def log_proba(self, mean: Array, variance: Array) -> Array:
+        """Return the logarithms of the class probabilities, shape (n, K)."""
+
+    @abstractmethod
+    def scores(self, mean: Array) -> Array:
+        """Return numbers, shape (n, K), of which the largest is that of the most probable class.
+
+        They are equal where the means alone do not tell.
+        """
+
+    @abstractmethod
+    def in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Return moments of straight lines of the latent values that are log-odds near where these are 0."""
+
+    @abstractmethod
+    def blurring(self, variance: Array) -> Array:
+        """Return the variance of latent values whose average over labels is what :meth:`log_proba` says."""
+
+
 @dataclass(frozen=True)
-class SoftmaxLink:
+class SoftmaxLink(Link):
     """β, c and ε."""
 
     steepness: float
     widening: float
     floor: float
+
+    def scores(self, mean: Array) -> Array:
+        return mean
+
+    def in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """By β; the latent values of two classes are opposite, and their difference counts twice."""
+        latent, spread = self.steepness * mean, self.steepness**2 * variance
+        if latent.shape[1] == 2:
+            return latent[:, 1] - latent[:, 0], 4.0 * spread
+        return latent, np.repeat(spread[:, None], latent.shape[1], axis=1)
+
+    def blurring(self, variance: Array) -> Array:
+        """By c: 1/√(1 + cv) is what a variance of 8cv/π does to log-odds, here β times the value (MacKay 1992)."""
+        return 8.0 / np.pi * self.widening * variance / self.steepness**2
 
     def log_proba(self, mean: Array, variance: Array) -> Array:
         """Return the logarithms of the class probabilities, shape (n, K)."""
@@ -64,59 +102,24 @@ def fit_link(
     centre = np.array([_LOG_STEEPNESS, _LOG_WIDENING, -np.log1p(weights.sum())])
     begin = np.clip(centre if start is None else start.logs, *np.transpose(_BOUNDS))
 
-    def objective(logs: Array) -> tuple[float, _Terms]:
-        part = _terms(logs, mean, variance, labels, weights)
-        return part.value - 0.5 * float((logs - centre) @ (logs - centre)), part
+    def terms(logs: Array) -> _Terms:
+        return _terms(logs, mean, variance, labels, weights)
+
+    def height(logs: Array) -> Height:
+        part, away = terms(logs), logs - centre
+        return Height(part.value - 0.5 * float(away @ away), part.by_logs - away, part.curvature - np.eye(3))
 
     # The share of rows like no other could explain all at first; it is moved when the others are where they belong.
-    logs = _climbed(objective, begin, centre, np.array([True, True, False]), 1e-3)
-    logs = _climbed(objective, logs, centre, np.ones(3, dtype=bool), _TOLERANCE)
-    value, part = objective(logs)
+    bounds = np.transpose(_BOUNDS)
+    logs = climbed(height, begin, bounds, np.array([True, True, False]), 1e-3)
+    logs = climbed(height, logs, bounds, np.ones(3, dtype=bool), TOLERANCE)
+    part, away = terms(logs), logs - centre
+    value = part.value - 0.5 * float(away @ away)
     return LinkFit(SoftmaxLink(*np.exp(logs).tolist()), value, part.mean_bar, part.variance_bar)
 
 
-def _climbed(
-    objective: Callable[[Array], tuple[float, _Terms]], logs: Array, centre: Array, moving: Mask, tolerance: float
-) -> Array:
-    """Return where Newton's method with the prior's curvature ends, moving some of the logarithms within bounds."""
-    lower, upper = np.transpose(_BOUNDS)
-    value, part = objective(logs)
-    for _ in range(_MAX_STEPS):
-        step, gain = _newton_step(logs, part, centre, moving)
-        if gain < tolerance * (1.0 + abs(value)):  # below rounding soon: a last step is taken on trust
-            return np.clip(logs + step, lower, upper)
-        for _ in range(_MAX_CUTS):
-            trial = np.clip(logs + step, lower, upper)
-            reached, there = objective(trial)
-            if reached >= value:
-                break
-            step *= 0.25
-        else:
-            return logs
-        logs, part, value = trial, there, reached
-    return logs
-
-
 #: Relative gain of a step at which Newton's method has arrived: the criterion's derivatives rely on the optimum.
-_TOLERANCE = 1e-11
-
-#: Steps of Newton's method, and times that one of them is made a quarter as long; the longest change of a logarithm.
-_MAX_STEPS, _MAX_CUTS, _LONGEST = 50, 12, 2.0
-
-
-def _newton_step(logs: Array, part: _Terms, centre: Array, moving: Mask) -> tuple[Array, float]:
-    """Return where Newton's method goes next, without what bounds hold back, and what it gains by that."""
-    lower, upper = np.transpose(_BOUNDS)
-    slope = part.by_logs - (logs - centre)
-    free = moving & ~(((logs <= lower) & (slope < 0.0)) | ((logs >= upper) & (slope > 0.0)))
-    step = np.zeros(3)
-    if free.any():
-        values, vectors = np.linalg.eigh((np.eye(3) - part.curvature)[np.ix_(free, free)])
-        # Where the function is not concave the curvature's size is what tells how far a step may go.
-        size = np.maximum(np.abs(values), 1e-3)
-        step[free] = vectors @ ((vectors.T @ slope[free]) / size)
-    step *= min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))
-    return step, 0.5 * float(slope @ step)
+TOLERANCE = 1e-11
 
 
 class _Terms(NamedTuple):

@@ -26,10 +26,11 @@ _CURVATURE, _EXACT = 1.4, 2.0
 LEAST_CURVATURE = 1e-10
 
 #: Largest change of a probability in a step at which the mode is reached, and most steps towards it.
-_TOLERANCE, _MAX_STEPS = 1e-4, 200
+TOLERANCE, _MAX_STEPS = 1e-4, 200
 
-#: Steps after which the curvature is looked at again, and earlier steps that a step is combined with.
-_REFRESH, _DEPTH = 10, 6
+#: Steps after which the curvature is looked at again, at first and where the mode is nearly known, and earlier steps
+#: that a step is combined with.
+_REFRESH, _WARM_REFRESH, _DEPTH = 10, 30, 6
 
 #: Largest change of a probability in a step up to which Newton's next one takes the same curvature.
 _NEAR = 0.05
@@ -47,8 +48,10 @@ class _State(NamedTuple):
     loss: float
 
 
-def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, Array]:
-    """Return θ and p at the mode, both of shape (n, K)."""
+def softmax_mode(
+    problem: Problem, covariance: SiteCovariance, start: Array | None = None, tolerance: float = TOLERANCE
+) -> tuple[Array, Array]:
+    """Return θ and p at the mode, both of shape (n, K); ``start`` is K⁻¹θ near by, 0 for rows that are new there."""
     weights, labels, rows = problem.weights, problem.labels, np.arange(problem.n)
     indicators = np.zeros((problem.n, problem.n_classes))
     indicators[rows, labels] = 1.0
@@ -57,14 +60,16 @@ def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, A
         logs = log_softmax(theta, axis=1)
         return _State(theta, b, logs, 0.5 * float(np.vdot(b, theta)) - float(weights @ logs[rows, labels]))
 
-    here = state(np.zeros_like(indicators), np.zeros_like(indicators))
+    nothing, every = np.zeros_like(indicators), _REFRESH if start is None else _WARM_REFRESH
+    here = state(nothing, nothing) if start is None else state(covariance.times(start), start)
     multiple, early = (_EXACT, _NEAR) if problem.n_classes == 2 else (_CURVATURE, 1.0)
     dual, moved = None, 1.0
     history: list[tuple[_State, _State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         p = np.exp(here.logs)
-        if dual is None or step % _REFRESH == 0 or step < 3 or moved > early:  # at first the curvature changes fast
+        first = step < 3 and start is None  # the curvature changes fast
+        if dual is None or first or step % every == 0 or moved > early:
             rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
             dual = covariance.dual_solver(rough)
             history.clear()
@@ -86,7 +91,7 @@ def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, A
             del history[:-1]
         moved = np.abs(np.exp(there.logs) - p).max()
         here = after
-        if moved < _TOLERANCE:
+        if moved < tolerance:
             break
     return here.theta, np.exp(here.logs)
 

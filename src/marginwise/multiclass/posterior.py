@@ -12,6 +12,7 @@ stand for the likelihood, so that one factorisation serves all:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -26,8 +27,8 @@ from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.model import Model
-from marginwise.multiclass.link import SoftmaxLink, fit_link
-from marginwise.multiclass.mode import LEAST_CURVATURE, softmax_mode
+from marginwise.multiclass.link import Link, SoftmaxLink, fit_link
+from marginwise.multiclass.mode import LEAST_CURVATURE, TOLERANCE, softmax_mode
 from marginwise.problem import Problem
 
 #: Powers of 4 that C may be multiplied by for the softmax likelihood, and the one that is nearest to most tables.
@@ -142,20 +143,20 @@ class ClassScores(Predictor):
         Added to the means.
     unit : float
         Factor of the variances: they count in units of the noise.
-    link : SoftmaxLink or None
+    link : Link or None
         What makes class probabilities of the moments.
     """
 
     offset: Array
     unit: float
-    link: SoftmaxLink | None = None
+    link: Link | None = None
 
     def scores(self, X: Array) -> Array:
         """Return the latent means alone: the largest is that of the most probable class."""
         return self.scores_of(self.latent_mean(X))
 
     def scores_of(self, mean: Array) -> Array:
-        return mean + self.offset
+        return mean + self.offset if self.link is None else self.link.scores(mean + self.offset)
 
     def log_proba_of(self, mean: Array, variance: Array) -> Array:
         """Return what the link makes of the moments."""
@@ -167,21 +168,14 @@ class ClassScores(Predictor):
         return 1 if len(self.offset) == 2 else len(self.offset)
 
     def latent_in_log_odds(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """By β of the link; the latent values of two classes are opposite, and their difference counts twice."""
         assert self.link is not None
-        latent, spread = self.link.steepness * self.scores_of(mean), self.link.steepness**2 * self.unit * variance
-        if self.n_functions == 1:
-            return latent[:, 1] - latent[:, 0], 4.0 * spread
-        return latent, np.repeat(spread[:, None], latent.shape[1], axis=1)
+        return self.link.in_log_odds(mean + self.offset, self.unit * variance)
 
     def blurring(self, variance: Array) -> Array:
-        """By c of the link: 1/√(1 + cv) is what a normal latent value of variance 8cv/π does to log-odds (MacKay 1992).
-
-        The log-odds of two classes are β times twice a latent value, since these are opposite.
-        """
+        """By the link; the log-odds of two classes are those of twice a latent value, since these are opposite."""
         assert self.link is not None
-        by_log_odds = 8.0 / np.pi * self.link.widening * self.unit * variance / self.link.steepness**2
-        return by_log_odds / 4.0 if self.n_functions == 1 else by_log_odds
+        by_log_odds = self.link.blurring(self.unit * variance)
+        return by_log_odds / 4.0 if len(self.offset) == 2 else by_log_odds
 
     def _moments(self, mean: Array, variance: Array) -> Moments:
         return Moments(mean + self.offset, self.unit * variance)
@@ -193,7 +187,7 @@ class ClassPredictor(LatentPredictor, ClassScores):
 
     offset: Array
     unit: float
-    link: SoftmaxLink | None = None
+    link: Link | None = None
 
     def moments(self, X: Array, cross: Array | None = None) -> Moments:
         """Return what a link takes; ``cross`` are the covariances of the rows with the points, if they are at hand."""
@@ -206,7 +200,7 @@ class LocalClassPredictor(LocalPredictor, ClassScores):
 
     offset: Array
     unit: float
-    link: SoftmaxLink | None = None
+    link: Link | None = None
 
     def with_expansion(self, points: Array, coefficients: Array, gain: Array) -> ClassPredictor:
         return ClassPredictor(points, coefficients, gain, self.kernel, self.offset, self.unit, self.link)
@@ -221,23 +215,27 @@ def least_squares(problem: Problem, model: Model) -> ClassPosterior:
     covariance = problem.covariance(model)
     targets, offset = _targets(problem)
     precision = model.C * problem.weights
-    return _posterior(problem, model, covariance, precision, precision[:, None] * targets, offset, (model.C, 1.0))
+    return posterior_of_sites(
+        problem, model, covariance, precision, precision[:, None] * targets, offset, (model.C, 1.0)
+    )
 
 
-def softmax_map(problem: Problem, model: Model) -> ClassPosterior:
-    """Return the posterior around the mode of the softmax likelihood."""
+def softmax_map(
+    problem: Problem, model: Model, start: Array | None = None, tolerance: float = TOLERANCE
+) -> ClassPosterior:
+    """Return the posterior around the mode of the softmax likelihood; ``start`` is :func:`softmax_mode`'s."""
     kernel = model.kernel.scaled(model.C)
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
     covariance = problem.covariance(Model(1.0, kernel))
-    theta, p = softmax_mode(problem, covariance)
+    theta, p = softmax_mode(problem, covariance, start, tolerance)
     # the mean of the K - 1 eigenvalues of diag(p) - ppᵀ that are not 0
     mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (problem.n_classes - 1)
     precision = problem.weights * np.maximum(mean_curvature, LEAST_CURVATURE)
     slope = -problem.weights[:, None] * p
     slope[np.arange(problem.n), problem.labels] += problem.weights
     eta = precision[:, None] * theta + slope
-    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.n_classes), (1.0, model.C))
+    return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
 
 
 def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: Array) -> ClassPosterior:
@@ -245,29 +243,40 @@ def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: 
     kernel = model.kernel.scaled(model.C)
     assert kernel is not None
     covariance = problem.covariance(Model(1.0, kernel))
-    return _posterior(problem, model, covariance, precision, eta, np.zeros(problem.n_classes), (1.0, model.C))
+    return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
 
 
 def best_softmax_C(problem: Problem, model: Model) -> float | None:
     """Return the C, a power of four, under which examples left out are most probable; None if C·K is no such kernel.
 
-    Up from the usual one as long as that helps, or else down: least squares have found the shape of K, and only the
-    size of the latent functions is another one. ln C has a normal prior, of the width that it has for two classes.
+    Least squares have found the shape of K, and only the size of the latent functions is another one.
+    """
+
+    def value(C: float) -> float:
+        posterior = softmax_map(problem, model.with_C(C))
+        return fit_link(*posterior.left_out, problem.labels, problem.weights).value
+
+    return best_C(model, value, _USUAL)
+
+
+def best_C(model: Model, value: Callable[[float], float], usual: int) -> float | None:
+    """Return the C, the model's times a power of four, of the largest value; None if C·K is no such kernel.
+
+    Up from the usual power as long as that helps, or else down. ln C has a normal prior, of the width that it has for
+    two classes.
     """
     if model.kernel.scaled(1.0) is None:
         return None
 
-    def value(power: int) -> float:
-        posterior = softmax_map(problem, model.with_C(model.C * 4.0**power))
-        fitted = fit_link(*posterior.left_out, problem.labels, problem.weights)
-        return fitted.value - 0.5 * (power * np.log(4.0)) ** 2
+    def penalised(power: int) -> float:
+        return value(model.C * 4.0**power) - 0.5 * (power * np.log(4.0)) ** 2
 
-    best, chosen = value(_USUAL), _USUAL
+    best, chosen = penalised(usual), usual
     for side in (1, -1):
-        power = _USUAL + side
-        while power in _POWERS and (there := value(power)) > best:
+        power = usual + side
+        while power in _POWERS and (there := penalised(power)) > best:
             best, chosen, power = there, power, power + side
-        if chosen != _USUAL:
+        if chosen != usual:
             break
     return float(model.C * 4.0**chosen)
 
@@ -281,7 +290,7 @@ def _targets(problem: Problem) -> tuple[Array, Array]:
     return targets, 2.0 * shares
 
 
-def _posterior(
+def posterior_of_sites(
     problem: Problem,
     model: Model,
     covariance: SiteCovariance,

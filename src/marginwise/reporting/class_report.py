@@ -52,6 +52,7 @@ def add_predictions(page: Page, model: Any, y: Any, positive_class: Any = None) 
     if meant is not None:
         add_operating_points(page, model, y, meant)
     if len(labels) > 2:
+        _add_order(page, report)
         _add_scores(page, report, labels)
     _add_curves(page, report, labels, meant)
 
@@ -180,6 +181,27 @@ def _add_scores(page: Page, report: HeldOutReport, labels: list[str]) -> None:
         note="Recall: of the rows of this class, how many were found. Precision: of the rows that were predicted as "
         "this class, how many are. F1: one number for both, their harmonic mean. AUC: how often a row of this class "
         "is given a higher probability of it than a row of another class; 0.5 is no better than chance.",
+    )
+
+
+def _add_order(page: Page, report: HeldOutReport) -> None:
+    """Add how far predictions are off, where the classes have an order."""
+    scores = report.order_scores
+    if report.order is None or scores is None:
+        return
+    order = " < ".join(str(label) for label in report.classes[report.order].tolist())
+    rows = [
+        ("ranked probability score", scores.ranked_probability_score, scores.base_ranked_probability_score),
+        ("mean distance of the median class", scores.mean_absolute_error, scores.base_mean_absolute_error),
+    ]
+    page.table(
+        ["", "this model", "without any input"],
+        [[name, Cell(f"{own:.3f}", own), Cell(f"{base:.3f}", base)] for name, own, base in rows],
+        caption=f"How far predictions are off, in the order {order}",
+        note="Ranked probability score: the mean squared difference between the probability of being at most in a "
+        "class and what happened, over all classes but the highest; 0 is perfect, and probability far from the true "
+        "class costs more than probability next to it. Distance: how many classes the median class is from the "
+        "true one.",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from marginwise.estimators import TunedSVC
 from marginwise.inspection import (
     ClassScores,
     DoubtfulRow,
+    OrderScores,
     held_out_report,
     label_issues,
     permutation_effects,
@@ -94,6 +95,12 @@ class FitSummary:
         The class whose rows are to be found, None where none is meant.
     groups : int or None
         The number of groups whose rows were left out together, None where rows were left out one by one.
+    class_order : list of str
+        The classes from the lowest to the highest; empty if they have no order.
+    order_scores : dict
+        The ``OrderScores`` of three or more classes with an order; otherwise empty.
+    updates : str
+        How many rows it was tuned on, and what has been added and forgotten since; empty if nothing has.
 
     Examples
     --------
@@ -128,6 +135,9 @@ class FitSummary:
     seconds: float | None
     positive_class: str | None = None
     groups: int | None = None
+    class_order: list[str] = field(default_factory=list)
+    order_scores: dict[str, float] = field(default_factory=dict)
+    updates: str = ""
 
     def __repr__(self) -> str:
         remarks = "".join(f"note: {visible(' '.join(message.split()))}\n" for message in self.warnings)
@@ -177,10 +187,29 @@ class FitSummary:
             (percent(self.base_error), "error if the commonest class is always predicted"),
             (f"{self.expected_log_loss:.3f}", f"log-loss expected on {new} ({loss:.3f} without any input)"),
         ]
+        facts += self._order_facts
         if self.positive_class in self.by_class:
             area = self.by_class[self.positive_class]["auc"]
             facts.append((f"{area:.3f}", "area under the ROC curve (1 is perfect, 0.5 a coin)"))
         return facts
+
+    @property
+    def _order_facts(self) -> list[tuple[str, str]]:
+        """How far off predictions of classes with an order are."""
+        if not self.order_scores:
+            return []
+        scores = OrderScores(**self.order_scores)
+        ranked, away = scores.ranked_probability_score, scores.mean_absolute_error
+        return [
+            (
+                f"{ranked:.3f}",
+                f"ranked probability score ({scores.base_ranked_probability_score:.3f} without any input)",
+            ),
+            (
+                f"{away:.2f}",
+                f"classes between median and truth ({scores.base_mean_absolute_error:.2f} without any input)",
+            ),
+        ]
 
     @property
     def strongest(self) -> list[tuple[str, float]]:
@@ -195,19 +224,27 @@ class FitSummary:
         else:
             least, most = min(self.classes.values()), max(self.classes.values())
             classes = f"one of {len(self.classes)} classes, with {least} to {numbered(most, 'row')} each"
-        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}"
+        since = f"; {self.updates}" if self.updates else ""
+        return f"{numbered(self.rows, 'row')}, {numbered(self.inputs, 'input')}; {self.target} is {classes}{since}"
 
     def to_text(self) -> str:
         """Return it for a terminal."""
         return (
             f"{f'{self.table}: ' if self.table else ''}{self.contents}\n\n"
             f"expected on {self.expected_on}: {self.expected}\n\n"
+            f"{self._order_text()}"
             f"{self._classes_text()}"
             f"{self.shape}\n\n"
             f"{self._inputs_text()}\n"
             f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
             f"{aligned(self.member_rows(), '<' + '>' * (len(self.member_rows()[0]) - 1))}"
         )
+
+    def _order_text(self) -> str:
+        if not self._order_facts:
+            return ""
+        facts = "".join(f"{value} {what}\n" for value, what in self._order_facts)
+        return f"order: {' < '.join(self.class_order)}\n{facts}\n"
 
     def _classes_text(self) -> str:
         """Return how well the classes are told apart; of more than two, the hardest first."""
@@ -322,7 +359,10 @@ def summarise(
     with no_feature_names():
         effects = permutation_effects(model, table.X, seed or 0)
     judged = bool(np.isfinite(model.expected_error_))
-    scores = held_out_report(model, table.y).scores.values() if judged else []
+    report = held_out_report(model, table.y) if judged else None
+    scores = [] if report is None else report.scores.values()
+    order = [] if model.class_order_ is None else [str(label) for label in model.class_order_.tolist()]
+    ranked_scores = None if report is None or len(order) < 3 else report.order_scores
     return FitSummary(
         table=name,
         target=table.target,
@@ -347,6 +387,9 @@ def summarise(
         seconds=seconds,
         positive_class=None if place is None else words[place],
         groups=model.n_groups_,
+        class_order=order,
+        order_scores={} if ranked_scores is None else ranked_scores._asdict(),
+        updates="" if model.updates_ is None else str(model.updates_),
     )
 
 

@@ -138,3 +138,16 @@ def test_rows_are_paired(tmp_path):
     assert both.standard_error == pytest.approx(apart.std(ddof=1) / np.sqrt(120))
     assert Paired.read(Paired.write(tmp_path / "pairs.csv", [both])) == [both]
     assert pair(Trials([ascent, replace(same, wrong=None)]), lambda row: data) == []
+
+
+def test_whole_cells_of_another_run_take_the_place_of_old_ones() -> None:
+    rows = [row for row in paper_rows(most=3) if row.dataset in ("crabs", "pima") and row.method == "le1-walk"]
+    crabs, pima = ([row for row in rows if row.dataset == name] for name in ("crabs", "pima"))
+    old = Findings(Trials(rows), [Scan("crabs", "le1-walk", 0, 1, ()), Scan("pima", "le1-walk", 0, 1, ())])
+    again = [replace(row, test_error=0.5) for row in (*crabs, *pima[:2])]
+    new = Findings(Trials(again), [Scan("pima", "le1-walk", 1, 2, ()), Scan("crabs", "le1-walk", 1, 2, ())])
+    assert old.whole_cells(new) == {("crabs", "le1-walk")}  # of Pima one trial is missing
+    found = old.with_cells(new)
+    assert list(found.everything().rows) == [*again[:3], *pima]
+    assert found.scans == [new.scans[1], old.scans[1]]
+    assert list(old.with_cells(Findings(Trials([]))).everything().rows) == rows

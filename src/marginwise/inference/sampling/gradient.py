@@ -130,7 +130,7 @@ class GradientRecorder:
         offset = -0.5 * self._chainwise.offset * slope.sum(axis=0) * draws.dual_latent.sum(axis=0)
         virial = -0.5 * np.einsum("ij,ij->j", slope, draws.latent)
         terms = [-self._target.penalties @ slack.loss(margin), virial - offset, offset]
-        self._terms.append(np.stack(terms[: len(self._chainwise.names)]))
+        self._terms.append(np.array(terms[: len(self._chainwise.names)]))
         at = (len(self._terms) - 1) % self.block
         self._store(self._duals, draws.dual_latent, at)
         if self._controls is not None:
@@ -176,7 +176,7 @@ class GradientRecorder:
         return np.empty((self._groups, rows, self.block, self._width))
 
     def _store(self, buffer: Array, columns: Array, at: int) -> None:
-        buffer[:, :, at] = np.moveaxis(columns.reshape(len(columns), self._groups, self._width), 1, 0)
+        buffer[:, :, at] = columns.reshape(len(columns), self._groups, self._width).transpose(1, 0, 2)
 
     def _finish_cells(self) -> None:
         """Turn the buffers into one cell for each group of chains."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -27,6 +28,9 @@ from marginwise.study.report.summary import Sample, Trials
 from marginwise.study.store import Store
 
 _Named = TypeVar("_Named", TrialRow, Scan, MajorityVote, Paired)
+
+#: A data set and a method.
+Cell = tuple[str, str]
 
 #: Percent of a path's evaluations after which its test error is reported: long before it ends.
 EARLY = (2, 5, 10)
@@ -113,6 +117,37 @@ class Findings:
     def everything(self) -> Trials:
         """Return all trials, the varied ones included."""
         return Trials([*self.trials.rows, *self.varied.rows])
+
+    def cells(self) -> Counter[Cell]:
+        """Return the number of finished trials of each method on each data set."""
+        return Counter((row.dataset, row.method) for row in self.everything().rows if row.status == "done")
+
+    def whole_cells(self, other: Findings) -> set[Cell]:
+        """Return the cells of which the other has as many finished trials, or more."""
+        own = self.cells()
+        return {cell for cell, count in other.cells().items() if count >= own[cell]}
+
+    def with_cells(self, other: Findings) -> Findings:
+        """Return findings with whole cells of the other in the place of these, in the same order."""
+        cells = self.whole_cells(other)
+
+        def merged(ours: Iterable[_Named], theirs: Iterable[_Named]) -> list[_Named]:
+            by_cell: tuple[dict[Cell, list[_Named]], ...] = ({}, {})
+            for found, some in zip(by_cell, (ours, theirs), strict=True):
+                for one in some:
+                    found.setdefault((one.dataset, one.method), []).append(one)
+            old, new = by_cell
+            taken = {cell: some for cell, some in new.items() if cell in cells}
+            return [one for some in (old | taken).values() for one in some]
+
+        trials, varied = parted(merged(self.everything().rows, other.everything().rows))
+        return Findings(
+            trials,
+            merged(self.scans, other.scans),
+            merged(self.votes, other.votes),
+            merged(self.pairs, other.pairs),
+            varied=varied,
+        )
 
     def sample(self, dataset: str, column: PaperColumn) -> Sample:
         """Return errors in %; at least one."""

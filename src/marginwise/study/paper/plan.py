@@ -38,8 +38,8 @@ OWN_METHODS = tuple(name for name in METHODS if not any(slow in name for slow in
 #: Trials of a variant, enough to see what changes a mean by more than it varies; of one that a sentence rests on; of an
 #: ascent from one start; and on each draw of Crabs that is even in colour alone.
 _VARIED_TRIALS, _REPEATS = 2, 3
-_MANY = {**dict.fromkeys(SCANNED_SMOOTHING, 25), REPEATED: _REPEATS}
-_MANY |= dict.fromkeys((EP_ASCENT, NORMALISED, in_setting(ASCENT, "slow-linear")), 10)
+_MANY = {name: 25 if column == "LE2" else 10 for name, (column, _, _) in SCANNED_SMOOTHING.items()}
+_MANY |= {REPEATED: _REPEATS, **dict.fromkeys((EP_ASCENT, NORMALISED, in_setting(ASCENT, "slow-linear")), 10)}
 _COLOUR_WALKS, _COLOUR_ASCENTS = 5, 2
 
 

@@ -249,9 +249,6 @@ def test_what_an_update_refuses() -> None:
         small = compact(model, tolerance=0.1, keep_rows=True)
     with pytest.raises(InvalidInputError, match="is compact; expected the model it was made from"):
         small.update(X[FEW:], y[FEW:])
-    del model._keeps_rows  # as before there were updates
-    with pytest.raises(InvalidInputError, match="is from a version that could not update"):
-        model.update(X[FEW:], y[FEW:])
 
 
 def test_a_model_that_holds_a_sample_says_so() -> None:

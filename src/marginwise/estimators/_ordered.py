@@ -27,7 +27,7 @@ class OrderedMixin:
         The labels from the lowest to the highest; None if they have no order.
     """
 
-    class_order_: npt.NDArray[Any] | None = None  # of models from before there was an order
+    class_order_: npt.NDArray[Any] | None
     classes_: npt.NDArray[Any]
     predict_proba: Callable[[Any], Array]
 

@@ -29,10 +29,10 @@ class UpdatingMixin:
     """A TunedSVC whose rows may change."""
 
     ensemble_: Ensemble
-    updates_: Updates | None = None
-    _given_weights: Array | None = None
-    _given_groups: Indices | None = None
-    _keeps_rows = False  # models from before rows could change
+    updates_: Updates | None
+    _given_weights: Array | None
+    _given_groups: Indices | None
+    _keeps_rows: bool
 
     def update(
         self: _Model,
@@ -132,7 +132,7 @@ class UpdatingMixin:
             )
         if not self._keeps_rows:
             n, held = len(ensemble.held_out), len(ensemble.X)
-            found = f"holds {held:,} of its {n:,} rows" if held < n else "is from a version that could not update"
+            found = f"holds {held:,} of its {n:,} rows"
             wanted = 'one that holds its rows: fit anew on all of them, with rank="auto" or, for any rank, subset=None'
             raise InvalidInputError("model", Finding(found), wanted)
         there = self._places >= 0

@@ -220,9 +220,8 @@ class TunedSVC(
     True
     """
 
-    _group_remarks: tuple[str, ...] = ()  # of models from before there were groups
-    _groups: Indices | None = None
-    n_groups_: int | None = None
+    _groups: Indices | None
+    n_groups_: int | None
 
     def __init__(
         self,

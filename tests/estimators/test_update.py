@@ -17,6 +17,7 @@ from marginwise import TunedSVC, load_model, save_model
 from marginwise.errors import DriftWarning, InvalidInputError, TuningWarning
 from marginwise.estimators import _updating
 from marginwise.estimators._classes import check_table
+from marginwise.estimators._rows import _key, group_keys
 from marginwise.estimators.compacting import compact
 from marginwise.fitting.ensemble import train_pairs_of
 from marginwise.fitting.stacking import combined
@@ -305,3 +306,11 @@ def test_screened_columns() -> None:
     assert any(member.view is not None for member in model.ensemble_.members)
     model.update(X[50:], y[50:])
     np.testing.assert_allclose(model.predict_proba(X), anew(model, X, y, X), rtol=0, atol=1e-8)
+
+
+def test_keys_of_groups_are_those_of_their_labels() -> None:
+    different = [-1, -2, 0, 2**61 - 1, 0.5, np.inf, -np.inf, "1", (1,), (-1,), (-2,), ("1",)]
+    assert len(set(group_keys(different, len(different)).tolist())) == len(different)
+    equal = [1, 1.0, True, np.int64(1), np.float32(1.0)]
+    assert len(set(map(_key, equal))) == 1
+    assert group_keys(np.array([3, 4]), 2).tolist() == group_keys([3.0, 4.0], 2).tolist()

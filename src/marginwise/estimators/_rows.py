@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import replace
-from numbers import Real
+from fractions import Fraction
+from numbers import Rational, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,6 +166,8 @@ def _key(label: Any) -> int:
     """Return 63 bits of a label: numbers that are equal have the same, and all have them in every process."""
     if isinstance(label, tuple):
         text = f"tuple {[_key(part) for part in label]}"
+    elif isinstance(label, Real) and math.isfinite(label):
+        text = f"number {Fraction(label if isinstance(label, Rational) else float(label))}"
     else:
-        text = f"number {hash(label)}" if isinstance(label, Real) else repr(label)
+        text = repr(label)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1

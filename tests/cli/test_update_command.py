@@ -81,6 +81,7 @@ def test_mistakes_are_answered_in_a_line_and_leave_the_file(run, model: Path, tm
         ({}, ["--groups", "code"], "groups is given; expected None"),
         ({}, ["--output", model], "--output"),
         ({}, ["--forget", "three"], "'three' is neither a number of a row nor a range"),
+        ({}, ["--forget", "5-3"], "'5-3' is neither a number of a row nor a range"),
     ):
         patients(5, 1).assign(**change).to_csv(more, index=False)
         code, out, err = run("update", model, more, *words)

@@ -291,6 +291,8 @@ def test_tables_that_dask_holds():
     assert_array_equal(lazy.held_out_proba_, model.held_out_proba_)
     without = tuned(rank=30).fit(held, labels)
     assert model.expected_log_loss_ > without.expected_log_loss_ + 0.05
+    with pytest.raises(ValueError, match=r"was fitted to a Dask collection; expected one that .* in memory"):
+        tuned(rank=30, subset=None).fit(held, labels).update(forget=[0])
 
 
 def test_rows_of_new_groups_are_no_strangers(known, unknown):

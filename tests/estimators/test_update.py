@@ -160,6 +160,13 @@ def test_groups() -> None:
         model.update(X[:2], y[:2])
 
 
+def test_groups_that_have_become_single_rows() -> None:
+    X, y = table(n=60)
+    model = TunedSVC(ard=0, random_state=0).fit(X, y, groups=np.arange(60) % 30)
+    assert model.n_groups_ == 30
+    assert model.update(forget=range(30)).n_groups_ is None
+
+
 def test_held_out_estimates_cover_all_rows() -> None:
     X, y = table()
     model = TunedSVC(ard=0, random_state=0).fit(X[:FEW], y[:FEW])
@@ -234,6 +241,8 @@ def test_what_an_update_refuses() -> None:
         ({"X": X[:1], "y": ["c"]}, "y has classes that the model does not know, 'c'; expected 'a', 'b'; .*fit anew"),
         ({"X": X[:1]}, "y is None"),
         ({"y": y[:1]}, "X is None"),
+        ({"sample_weight": [1.0], "forget": [0]}, "X is None; expected rows and their labels; none of the arguments"),
+        ({"groups": [1]}, "X is None"),
         ({"X": X[:2], "y": y[:1]}, "inconsistent numbers"),
         ({"X": X[:2, :2], "y": y[:2]}, "2 features"),
         ({"X": X[:1], "y": y[:1], "groups": [1]}, "groups is given; expected None"),

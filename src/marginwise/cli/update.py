@@ -129,7 +129,7 @@ def _numbers(text: str) -> list[int]:
     rows: list[int] = []
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()):
+        if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
             raise argparse.ArgumentTypeError(f"{part.strip()!r} is neither a number of a row nor a range such as 17-20")
         rows += range(int(first), int(last or first) + 1)
     return rows

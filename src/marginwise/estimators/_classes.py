@@ -107,7 +107,7 @@ class ClassificationTable:
         So neither the order of the rows nor the way in which repetitions are given changes anything later, and tables
         with many repeated rows are as cheap as short ones.
         """
-        order, first = self._groups
+        order, first = self._order
         weights, examples = (np.add.reduceat(column[order], first) for column in (self.weights, self.examples))
         rows = order[first]
         places = _followed(self.places, self.merged_places)
@@ -118,7 +118,7 @@ class ClassificationTable:
     @property
     def merged_places(self) -> Indices:
         """The place in :meth:`merged` of each row's example."""
-        order, first = self._groups
+        order, first = self._order
         begins = np.zeros(len(order), dtype=int)
         begins[first[1:]] = 1
         places = np.empty_like(begins)
@@ -126,7 +126,7 @@ class ClassificationTable:
         return places
 
     @cached_property
-    def _groups(self) -> tuple[Indices, Indices]:
+    def _order(self) -> tuple[Indices, Indices]:
         """An order in which equal examples follow each other, and where in it each begins."""
         keys = [self.codes] if self.groups is None else [self.groups, self._contents[self.groups], self.codes]
         order = np.lexsort([self.weights, *keys, *self.X.T[::-1]])

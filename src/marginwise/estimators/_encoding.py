@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators._scaling import Scaling
 from marginwise.row_hash import hash_rows
 
@@ -169,9 +168,6 @@ class Encoding:
         rows = gaps.any(axis=1)
         if not rows.any():
             return cells, None
-        if not len(self.donors):
-            wanted = "none, because the model is from an older version; fit it again"
-            raise InvalidInputError("X", Finding("has missing cells"), wanted)
         owners = np.repeat(np.arange(len(cells)), np.where(rows, len(self.donors), 1))
         copies = cells[owners]
         first = np.flatnonzero(np.diff(owners, prepend=-1))

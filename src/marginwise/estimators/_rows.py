@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import replace
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, NamedTuple
@@ -80,10 +79,7 @@ class GivenRows(NamedTuple):
         It is merged and put in order by cells, as there; inputs are those that were given, to the last bit.
         """
         cells, labels = encoding.cells(self.inputs), classes[self.codes]
-        table = classified(cells, labels, self.weights, class_weight, self.groups)
-        numbers = code_of(classes)  # in the model's order
-        codes = np.array([numbers[label] for label in table.classes.tolist()])[table.codes]
-        table = replace(table, codes=codes, classes=classes).merged().counted()
+        table = classified(cells, labels, self.weights, class_weight, self.groups).merged().counted()
         inputs = np.empty((len(table.codes), self.inputs.shape[1]))
         there = table.places >= 0
         inputs[table.places[there]] = self.inputs[there]
@@ -93,11 +89,12 @@ class GivenRows(NamedTuple):
 def read_rows(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[GivenRows, Array]:
     """Return rows for a fitted model, and their cells; raise if they hold what it can't learn without a new fit."""
     if X is None or y is None:
-        raise InvalidInputError("X" if X is None else "y", None, "rows and their labels, or neither")
+        wanted = "rows and their labels; none of the arguments but forget goes without them"
+        raise InvalidInputError("X" if X is None else "y", None, wanted)
     cells = model._cells(X)
     _require_known(model, cells)
     labels = check_X_y(np.zeros((len(cells), 1)), of_one_kind(y), estimator=model)[1]
-    numbers = code_of(model.classes_)
+    numbers = {label: code for code, label in enumerate(model.classes_.tolist())}
     strange = [repr(label) for label in dict.fromkeys(labels.tolist()) if label not in numbers]
     if strange:
         known = some([repr(label) for label in numbers])
@@ -116,11 +113,6 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> tu
     codes = np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
     keys = None if groups is None else group_keys(groups, len(cells))
     return GivenRows(model._encoding(cells), codes, weights_of(sample_weight, len(cells)), keys), cells
-
-
-def code_of(classes: npt.NDArray[Any]) -> dict[Any, int]:
-    """Return the number of each class."""
-    return {label: code for code, label in enumerate(classes.tolist())}
 
 
 def _require_known(model: Any, cells: Array) -> None:

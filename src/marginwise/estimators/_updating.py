@@ -92,14 +92,14 @@ class UpdatingMixin:
         gone = row_numbers(forget, len(old.codes))
         n_forgotten = int(np.count_nonzero(old.weights[gone]))
         new, cells = old.none(), None
-        if X is not None or y is not None:
+        if not all(part is None for part in (X, y, sample_weight, groups)):
             if is_dask(X):
                 raise InvalidInputError("X", Finding("is a Dask collection"), "rows in memory, as X.compute() has them")
             new, cells = read_rows(self, X, y, sample_weight, groups)
         given = old.forgetting(gone).followed_by(new)
         given.require_classes(self.classes_)
         table, inputs = given.table(self._encoding, self.classes_, self.class_weight)
-        if table.groups is not None:
+        if given.groups is not None:
             self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=True)
         rows = self._changed(old, new, table, inputs, cells)
         self.ensemble_ = updated(self.ensemble_, rows, svm=self.predictor == "svm")
@@ -132,8 +132,11 @@ class UpdatingMixin:
             )
         if not self._keeps_rows:
             n, held = len(ensemble.held_out), len(ensemble.X)
-            found = f"holds {held:,} of its {n:,} rows"
-            wanted = 'one that holds its rows: fit anew on all of them, with rank="auto" or, for any rank, subset=None'
+            found = f"holds {held:,} of its {n:,} rows" if held < n else "was fitted to a Dask collection"
+            wanted = (
+                "one that holds its rows: fit anew on all of them, in memory, "
+                'with rank="auto" or, for any rank, subset=None'
+            )
             raise InvalidInputError("model", Finding(found), wanted)
         there = self._places >= 0
         weights = np.ones(len(there)) if self._given_weights is None else self._given_weights

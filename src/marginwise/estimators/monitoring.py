@@ -13,7 +13,6 @@ from marginwise.fitting.drift import LEVEL, DriftTest
 #: Times as many rows as a model was tuned on from which on tuning again is advised.
 _GROWN = 2.0
 
-
 #: Part of the rows that an alarm was of that must be there for it to stand.
 _STANDING = 0.5
 

@@ -194,7 +194,8 @@ class TunedSVC(
     expected_error_se_, expected_log_loss_se_ : float
         Standard errors of these estimates: rows are few, and folds vary together (Nadeau & Bengio 2003).
     held_out_proba_ : array of shape (n, n_classes)
-        Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
+        Class probabilities of the rows that ``fit`` was given, and then ``update``, in their order, from models without
+        them.
         ``marginwise.inspection`` says what they tell.
     row_groups_ : array of int, shape (n,)
         Which of these rows are copies of each other, and were left out together.
@@ -475,16 +476,16 @@ class TunedSVC(
 
     @property
     def held_out_proba_(self) -> Array:
-        """Class probabilities of the rows that ``fit`` was given, in their order, from models without them.
+        """Class probabilities of the rows that ``fit`` was given, and then ``update``, from models without them.
 
-        NaN for rows without one: those of weight 0.
+        NaN for rows without one: those of weight 0, and those that were forgotten.
         """
         proba = np.vstack([softmax(self._held_out_log_proba(), axis=1), np.full((1, len(self.classes_)), np.nan)])
         return proba[self._places]
 
     @property
     def row_groups_(self) -> Indices:
-        """A number for each row that ``fit`` was given, equal for rows of equal cells and label; -1 for weight 0."""
+        """A number for each of the same rows, equal for copies, and -1 for those of weight 0 and the forgotten ones."""
         return self._places
 
     @property
@@ -535,7 +536,7 @@ class TunedSVC(
         each class. It is calibrated by the folds of the fit, no rows are set aside, and so no theorem guarantees it:
         the guide on inspection has what was measured.
         """
-        return label_sets(self.predict_proba(X), getattr(self, "_conformity", ()), coverage)
+        return label_sets(self.predict_proba(X), self._conformity, coverage)
 
     def decision_function(self, X: Any) -> Array:
         """Return a number that is positive for the second of two classes, or one for each of more classes.

@@ -2,7 +2,7 @@
 
 - least squares: the target of a class is its normal score, the mean of the standard normal distribution between the
   quantiles that bound the share of the class among all. It is a guess of where the class lies on the scale of the
-  latent function; the thresholds of the link mend what is wrong with it.
+  latent function; the thresholds of the link correct it.
 - thresholds: the likelihood Φ(a_k - θ) - Φ(a_{k-1} - θ) of Chu & Ghahramani (2005) with a latent function of covariance
   C·K, around the mode of its posterior (Laplace's method; their section 3.1). The mode is unique, because likelihood
   and prior are log-concave. Thresholds are those of the link that suits the examples left out, found from each other

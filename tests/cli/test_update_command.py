@@ -66,8 +66,24 @@ def test_it_says_when_new_rows_are_not_like_the_others(run, model: Path, tmp_pat
     new.to_csv(tmp_path / "more.csv", index=False)
     code, _, err = run("update", model, tmp_path / "more.csv")
     assert code == 0
-    assert "warning: rows from about row 60 on are predicted worse than those before them" in err
+    assert "warning: of the rows added, those from about number 1 on are predicted worse than the rows before" in err
     assert "warning: the model was tuned on 60 rows and has 120 now" in err
+
+
+def test_rows_are_counted_as_in_the_file(run, tmp_path: Path) -> None:
+    old, new, model = patients(63, 0), patients(60, 1), tmp_path / "model.skops"
+    old.loc[[0, 7, 9], "ill"] = None  # left out
+    new["ill"] = np.where(new["ill"] == "yes", "no", "yes")
+    for name, rows in (("old.csv", old), ("new.csv", new)):
+        rows.to_csv(tmp_path / name, index=False)
+    report = tmp_path / "report.html"
+    files = ["--model", model, "--report", report]
+    assert run("fit", tmp_path / "old.csv", "--target", "ill", "--ard", "0", *files)[0] == 0
+    code, out, _ = run("update", model, tmp_path / "new.csv", "--forget", "2-6", "--json")
+    assert code == 0
+    assert json.loads(out)["drift_since"] == 64
+    code, _, err = run("report", model, "--output", report, "--force")
+    assert (code, err) == (0, "warning: 5 rows of 120 left out: no held-out probabilities\n")
 
 
 def test_mistakes_are_answered_in_a_line_and_leave_the_file(run, model: Path, tmp_path: Path) -> None:
@@ -78,7 +94,7 @@ def test_mistakes_are_answered_in_a_line_and_leave_the_file(run, model: Path, tm
         ({"place": "west"}, [], "column 'place' has words that the model does not know, west"),
         ({"ill": np.nan}, [], "target is 'ill'; expected a column 'ill' with a label in each row"),
         ({}, ["--target", "sick"], "target is 'sick'; expected a column 'sick'"),
-        ({}, ["--groups", "code"], "groups is given; expected None"),
+        ({}, ["--groups", "code"], "--groups is given; expected None"),
         ({}, ["--output", model], "--output"),
         ({}, ["--forget", "three"], "'three' is neither a number of a row nor a range"),
         ({}, ["--forget", "5-3"], "'5-3' is neither a number of a row nor a range"),

@@ -50,6 +50,7 @@ _OPTIONS = {
 }
 _SAME_NAME = (
     "target",
+    "groups",
     "drop",
     "delimiter",
     "decimal",

@@ -58,12 +58,15 @@ def _next_numbers(numbers: Indices, n: int) -> Indices:
     return np.max(numbers, initial=0) + 1 + np.arange(n)
 
 
+def given_numbers(model: Any) -> list[int]:
+    """Return the numbers of the rows that a model was given, as reports count them."""
+    known = (getattr(model, "table_", None) or {}).get("row_numbers", ())
+    return list(map(int, known)) if len(known) else list(range(1, len(model.row_groups_) + 1))
+
+
 def given_places(model: Any, numbers: Sequence[int]) -> list[int]:
     """Return the places, from 0, of rows with these numbers, as reports count them."""
-    known = (getattr(model, "table_", None) or {}).get("row_numbers", ())
-    if not len(known):
-        known = 1 + np.arange(len(model.row_groups_))
-    places = {int(number): place for place, number in enumerate(known)}
+    places = {number: place for place, number in enumerate(given_numbers(model))}
     for number in numbers:
         if number not in places:
             wanted = f"numbers of rows that the model was given, up to {max(places)}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from marginwise.cli.outputs import check_output, written_whole
-from marginwise.cli.text import tell
-from marginwise.errors import Finding, InvalidInputError, MarginwiseError
+from marginwise.cli.text import tell, warn
+from marginwise.errors import Finding, InvalidInputError, MarginwiseError, TableWarning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,13 +48,16 @@ def run(arguments: argparse.Namespace) -> int:
     positive = chosen_class(model.classes_.tolist(), arguments.positive)
     table = TrainingTable.of_model(model)
     remarks = [*schema.remarks, *(remark for remark in model._remarks if remark not in schema.remarks)]
-    summary = summarise(model, table, name=source.name, warnings=remarks, positive_class=positive)
-    page = fit_report(model, table, summary, positive_class=positive)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TableWarning)
+        summary = summarise(model, table, name=source.name, warnings=remarks, positive_class=positive)
+        page = fit_report(model, table, summary, positive_class=positive)
     with written_whole(output) as draft:
         page.write(draft)
     if arguments.plots is not None:
         page.write_pictures(pictures_folder(output), arguments.plots)
     if not arguments.quiet:
+        warn(dict.fromkeys(str(warning.message) for warning in caught))
         tell(f"report {output}\n")
     return 0
 

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         check_output("--output", output, force=arguments.force, inputs=[arguments.model, *inputs], device=False)
 
-    from marginwise.cli.model_file import given_places, read_model, write_updated
+    from marginwise.cli.model_file import given_numbers, given_places, read_model, write_updated
 
     model, schema, _ = read_model(source)
     if not hasattr(model, "update"):
@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet and new is not None:
         warn(new.warnings)
     warn(dict.fromkeys(str(warning.message) for warning in caught))
-    _tell(arguments, model.updates_, output)
+    since = model.updates_.drift_since
+    _tell(arguments, model.updates_, None if since is None else given_numbers(model)[since], output)
     return 0
 
 
@@ -103,15 +104,15 @@ def _read(arguments: argparse.Namespace, model: Any, schema: Any) -> _Rows:
     return _Rows(inputs.X, labels_as(inputs.labels, model.classes_), groups, names, remarks)
 
 
-def _tell(arguments: argparse.Namespace, updates: Any, output: Path) -> None:
-    """Write what has become of the model."""
+def _tell(arguments: argparse.Namespace, updates: Any, drift_since: int | None, output: Path) -> None:
+    """Write what has become of the model; ``drift_since`` is a number of a row as reports count them."""
     if arguments.json:
         numbers = {
             name: getattr(updates, name)
             for name in ("n_tuned", "n_added", "n_forgotten", "log_loss", "log_loss_se", "expected_log_loss")
         }
         known = {name: value if value == value else None for name, value in numbers.items()}
-        result = {**known, "drift_since": updates.drift_since, "remarks": list(updates.remarks), "model": str(output)}
+        result = {**known, "drift_since": drift_since, "remarks": list(updates.remarks), "model": str(output)}
         sys.stdout.write(json.dumps(result) + "\n")
     elif not arguments.quiet:
         tell(f"{updates}\n")

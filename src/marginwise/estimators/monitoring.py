@@ -69,8 +69,8 @@ class Updates:
         if self.drift_since is None:
             return ""
         return (
-            f"rows from about row {self.drift_since} on are predicted worse than those before them: the log-loss of "
-            f"all rows added is {self.log_loss:.3f} (± {self.log_loss_se:.3f}), as predicted before the model had "
+            f"of the rows added, those from about number {self.drift_since - self.first_added + 1} on are predicted "
+            f"worse than the rows before them: the log-loss of all rows added is {self.log_loss:.3f} (± {self.log_loss_se:.3f}), as predicted before the model had "
             f"them, and {self.expected_log_loss:.3f} (± {self.expected_log_loss_se:.3f}) was expected; without drift "
             f"such an alarm has a probability below {100 * LEVEL:.0f} %; look at these rows, and fit anew on those "
             "that still hold"

@@ -68,12 +68,13 @@ class Updates:
         """What to say if new rows are predicted worse than was expected, otherwise nothing."""
         if self.drift_since is None:
             return ""
+        begin = self.drift_since - self.first_added + 1
         return (
-            f"of the rows added, those from about number {self.drift_since - self.first_added + 1} on are predicted "
-            f"worse than the rows before them: the log-loss of all rows added is {self.log_loss:.3f} (± {self.log_loss_se:.3f}), as predicted before the model had "
-            f"them, and {self.expected_log_loss:.3f} (± {self.expected_log_loss_se:.3f}) was expected; without drift "
-            f"such an alarm has a probability below {100 * LEVEL:.0f} %; look at these rows, and fit anew on those "
-            "that still hold"
+            f"of the rows added, those from about number {begin} on are predicted worse than the rows before them: the "
+            f"log-loss of all rows added is {self.log_loss:.3f} (± {self.log_loss_se:.3f}), as predicted before the "
+            f"model had them, and {self.expected_log_loss:.3f} (± {self.expected_log_loss_se:.3f}) was expected; "
+            f"without drift such an alarm has a probability below {100 * LEVEL:.0f} %; look at these rows, and fit "
+            "anew on those that still hold"
         )
 
     @property

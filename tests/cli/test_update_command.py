@@ -121,3 +121,13 @@ def test_a_model_from_python_takes_rows_and_groups(run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert out.startswith("tuned on 60 rows, 20 added since")
     assert load_model(tmp_path / "model.skops").n_groups_ == 40
+    new.loc[[2, 5], "who"] = None
+    new.assign(ill=more["ill"]).to_csv(table, index=False)
+    for groups, message in (
+        ("who", "a group for each row, but 2 of its cells are missing: row 4 column 'who', row 7"),
+        ("age", "--groups is 'age'; expected a column that is neither an input nor the target"),
+        ("nobody", "--groups is 'nobody'; expected one of the columns"),
+    ):
+        code, out, err = run("update", tmp_path / "model.skops", table, "--target", "ill", "--groups", groups)
+        assert (code, out) == (2, "")
+        assert message in err

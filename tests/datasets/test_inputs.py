@@ -78,3 +78,13 @@ def test_libsvm_files_have_the_inputs_of_the_first(tmp_path: Path, text: str, fi
         load_inputs(second(tmp_path, f"1 {first + 3}:5\n", "u.svm"), table.schema)
     named = load_inputs(second(tmp_path, ",".join(table.feature_names) + "\n1,2,3\n"), table.schema)
     assert named.X.tolist() == [[1, 2, 3]]
+
+
+def test_groups_are_neither_unused_nor_names_of_rows(tmp_path: Path, schema: Schema) -> None:
+    file = second(tmp_path, "id,colour,who,age,class\nk1,red,p,7,a\nk2,red,p,8,a\nk3,red,q,9,b\n")
+    inputs = load_inputs(file, schema, groups="who")
+    assert inputs.groups == ("p", "p", "q")
+    assert inputs.unused == ("id",)
+    assert inputs.kept == {"id": ("k1", "k2", "k3")}
+    with pytest.raises(InvalidInputError, match="neither an input nor the target"):
+        load_inputs(file, schema, groups="class")

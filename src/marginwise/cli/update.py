@@ -88,9 +88,7 @@ def _read(arguments: argparse.Namespace, model: Any, schema: Any) -> _Rows:
     from marginwise.datasets import load_inputs
 
     said = schema if arguments.target is None else replace(schema, target=arguments.target)
-    together = arguments.groups
-    keep = None if together is None else [together]
-    inputs = load_inputs(table_path(arguments), said, keep=keep, **dialect(arguments))
+    inputs = load_inputs(table_path(arguments), said, groups=arguments.groups, **dialect(arguments))
     if inputs.labels is None:
         wanted = f"a column {said.target!r} with a label in each row" if said.target else "the column of the labels"
         raise InvalidInputError("target", said.target, wanted)
@@ -98,10 +96,9 @@ def _read(arguments: argparse.Namespace, model: Any, schema: Any) -> _Rows:
         found = Finding(f"has words that the model does not know, {some(words)}")
         raise InvalidInputError(f"column {name!r}", found, "words of training; to learn new ones, fit anew on all rows")
     far = far_cells(model, schema.cells(inputs.X)[0], list(schema.names))
-    names = () if together is not None or not inputs.kept else next(iter(inputs.kept.values()))
-    groups = None if together is None else inputs.kept[together]
+    names = next(iter(inputs.kept.values()), ())
     remarks = [*inputs.remarks, *warnings_of(far, [], len(inputs.X))]
-    return _Rows(inputs.X, labels_as(inputs.labels, model.classes_), groups, names, remarks)
+    return _Rows(inputs.X, labels_as(inputs.labels, model.classes_), inputs.groups or None, names, remarks)
 
 
 def _tell(arguments: argparse.Namespace, updates: Any, drift_since: int | None, output: Path) -> None:

@@ -118,6 +118,8 @@ class Inputs:
         Words that the first table had not, by column.
     remarks : tuple of str
         What was taken as missing, as limits and as percents.
+    groups : tuple of str
+        The group that each row belongs to, as it is written; empty unless a column was named.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Inputs:
     kept: Mapping[str, tuple[str, ...]]
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     __repr__ = summary
 
@@ -261,9 +264,7 @@ def load_table(
 
 def _of_libsvm(file: Path, content: bytes, **named: Any) -> Table:
     """Return the table in a LIBSVM file, whose columns cannot be named."""
-    for argument, value in named.items():
-        if value not in (None, (), [], {}):
-            raise _nameless(argument, value, file)
+    _require_unnamed(file, **named)
     X, y, names = read_libsvm(file, content)
     numbers = np.arange(1, len(y) + 1)
     return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
@@ -305,6 +306,7 @@ def load_inputs(
     path: str | os.PathLike[str],
     schema: Schema,
     *,
+    groups: str | int | None = None,
     keep: Sequence[str | int] | None = None,
     missing: str = "keep",
     header: bool | None = None,
@@ -324,6 +326,8 @@ def load_inputs(
         The file.
     schema : Schema
         That of the first table.
+    groups : str or int, optional
+        Name or position of the column that says which rows belong together: neither an input nor the target.
     keep : sequence of str or int, optional
         Columns to carry through, by name or position; by default those that are neither inputs nor the target and
         name the rows: words or whole numbers, all there and no two the same.
@@ -356,8 +360,7 @@ def load_inputs(
                 f"a table with the columns {some(map(repr, schema.names))}, but it is in LIBSVM format, "
                 "which has no names",
             )
-        if keep:
-            raise _nameless("keep", keep, file)
+        _require_unnamed(file, groups=groups, keep=keep)
         X, y, _ = read_libsvm(file, content, schema.names)
         return Inputs(X, tuple(map(str, _as_integers(y).tolist())), (), {})
     grid = _grid(file, content, said, schema.names)
@@ -370,19 +373,24 @@ def load_inputs(
         )
     columns = [grid.names.index(name) for name in schema.names]
     goal = grid.names.index(schema.target) if schema.target in grid.names else None
-    grid = grid.with_missing(columns if goal is None else [*columns, goal], schema.missing_values)
+    others = [] if goal is None else [goal]
+    together = [] if groups is None else [grid.index("groups", groups)]
+    if set(together) & {*columns, *others}:
+        raise InvalidInputError("groups", groups, "a column that is neither an input nor the target")
+    grid = grid.with_missing([*columns, *others, *together], schema.missing_values)
     X, remarks = read_columns(grid, columns, schema)
     if missing == "refuse":
         require_no_missing(grid, missing_cells(columns, X))
     labels = None if goal is None or grid.missing(goal) else grid.labels(goal)
-    unused = [j for j, name in enumerate(grid.names) if name not in schema.names and j != goal]
+    unused = [j for j in range(len(grid.names)) if j not in (*columns, *others, *together)]
     if keep is None:
         kept = [j for j in unused if grid.is_identifier(j)]
     else:
         kept = [grid.index("keep", column) for column in keep]
     carried = {grid.names[j]: grid.words(j) for j in kept}
     unused_names = tuple(grid.names[j] for j in unused)
-    return Inputs(X, labels, unused_names, carried, _unseen(X, schema), remarks)
+    belonging = _belonging(grid, together[0]) if together else ()
+    return Inputs(X, labels, unused_names, carried, _unseen(X, schema), remarks, belonging)
 
 
 def _unseen(X: npt.NDArray[Any], schema: Schema) -> dict[str, tuple[str, ...]]:
@@ -413,8 +421,12 @@ def _names(columns: Iterable[str | int | None]) -> list[str]:
     return [column for column in columns if isinstance(column, str) and not is_position(column)]
 
 
-def _nameless(argument: str, value: object, file: Path) -> InvalidInputError:
-    return InvalidInputError(argument, value, f"nothing, because {file} is in LIBSVM format, which has no names")
+def _require_unnamed(file: Path, **named: Any) -> None:
+    """Raise if columns of a LIBSVM file are named."""
+    for argument, value in named.items():
+        if value not in (None, (), [], {}):
+            wanted = f"nothing, because {file} is in LIBSVM format, which has no names"
+            raise InvalidInputError(argument, value, wanted)
 
 
 def _has_libsvm_names(schema: Schema) -> bool:

@@ -119,6 +119,7 @@ def test_groups_are_on_one_side_each(how) -> None:
     [
         ({"folds": 5, "test_fraction": None}, GROUPS // 5, "folds is 5; expected at most 4, the number of groups"),
         ({"folds": 5, "test_fraction": 0.01}, np.zeros(60), "expected another share of 1 groups"),
+        ({"folds": 3, "test_fraction": None}, np.searchsorted(["a", "b", "c"], Y), "folds is 3; .* of class a; leave"),
         ({"folds": 5, "test_fraction": 0.3}, np.searchsorted(["a", "b", "c"], Y), "both parts have all classes"),
     ],
 )

@@ -190,7 +190,11 @@ def _group_splits(
     if test_fraction is None and number < folds:
         raise InvalidInputError("folds", folds, f"at most {number}, the number of groups")
     if test_fraction is None:
-        found = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(y, y, groups)
+        found = list(StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(y, y, groups))
+        unknown = [label for train, test in found for label in np.setdiff1d(y[test], y[train])]
+        if unknown:
+            wanted = f"a number under which no fold has all groups of a class, as one has of class {unknown[0]}"
+            raise InvalidInputError("folds", folds, f"{wanted}; leave this class out, or take another number or seed")
         return [split for split in found if len(split[1])]
     drawn = GroupShuffleSplit(_DRAWS, test_size=test_fraction, random_state=seed).split(y, y, groups)
     try:

@@ -54,7 +54,7 @@ class TrainingTable:
         """Return the table from what a fitted TunedSVC holds of it: its distinct training rows, and all labels."""
         if not model._holds_training_rows:
             found = Finding("does not hold the rows it was fitted to")
-            raise InvalidInputError("model", found, "one as it was fitted by this version, not a compact one")
+            raise InvalidInputError("model", found, "one that is not compact")
         codes = model._codes
         described = getattr(model, "table_", None) or {}
         schema = described.get("schema", model._schema)

@@ -5,7 +5,7 @@
     python benchmarks/update.py choose
 
 ``time`` fits a model to made-up rows of two and of three classes, 10 columns, and updates it with more of them. Beside
-the seconds of each update stand those of fitting anew on all rows, and the largest difference of a probability of 1,000
+the seconds of each update stand those of refitting on all rows, and the largest difference of a probability of 1,000
 further rows from the same members, trained from nothing on all rows in another order.
 
 ``drift`` fits models to 500 made-up rows and updates them five times with 100 each. Without drift all are alike; with
@@ -118,7 +118,7 @@ def measure_time(arguments: argparse.Namespace) -> None:
         model = TunedSVC(random_state=0).fit(X[: arguments.rows], y[: arguments.rows])
         members = ", ".join(f"{member.labels} {member.weight:.2f}" for member in model.ensemble_.members)
         print(f"\n{n_classes} classes, tuned on {arguments.rows} rows: {members}\n")
-        print("| rows | s to update | s to fit anew | ratio | difference |\n|---:|---:|---:|---:|---:|")
+        print("| rows | s to update | s to refit | ratio | difference |\n|---:|---:|---:|---:|---:|")
         sums = np.zeros(2)
         for stop in range(arguments.rows + arguments.added, total + 1, arguments.added):
             start = time.perf_counter()

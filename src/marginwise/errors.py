@@ -63,7 +63,7 @@ class GroupWarning(TableWarning):
 
 
 class TuningWarning(UserWarning):
-    """A model whose rows have changed would gain by being fitted anew."""
+    """A model whose rows have changed would gain from refitting."""
 
 
 class DriftWarning(TuningWarning):

@@ -136,9 +136,9 @@ def test_categories_and_gaps() -> None:
     frame.loc[[0, 1], "kind"] = ["z", None]
     model = TunedSVC(ard=0, random_state=0).fit(frame[:FEW], y[:FEW]).update(frame[FEW:], y[FEW:])
     np.testing.assert_allclose(model.predict_proba(frame), anew(model, frame, y, frame), rtol=0, atol=1e-8)
-    with pytest.raises(InvalidInputError, match=r"column 'kind' has a category .* in row 1.*fit anew"):
+    with pytest.raises(InvalidInputError, match=r"column 'kind' has a category .* in row 1.*refit"):
         model.update(pd.DataFrame({"u": 0.0, "v": 0.0, "w": 0.0, "kind": ["x", "new"]}), ["a", "b"])
-    with pytest.raises(InvalidInputError, match=r"column 'u' has no cell in row 0, and had no gaps.*fit anew"):
+    with pytest.raises(InvalidInputError, match=r"column 'u' has no cell in row 0, and had no gaps.*refit"):
         model.update(pd.DataFrame({"u": [np.nan], "v": 0.0, "w": 0.0, "kind": "x"}), ["a"])
 
 
@@ -238,7 +238,7 @@ def test_what_an_update_refuses() -> None:
     X, y = table()
     model = TunedSVC(ard=0, random_state=0).fit(X[:FEW], y[:FEW])
     for arguments, message in (
-        ({"X": X[:1], "y": ["c"]}, "y has classes that the model does not know, 'c'; expected 'a', 'b'; .*fit anew"),
+        ({"X": X[:1], "y": ["c"]}, "y has classes that the model does not know, 'c'; expected 'a', 'b'; .*refit"),
         ({"X": X[:1]}, "y is None"),
         ({"y": y[:1]}, "X is None"),
         ({"sample_weight": [1.0], "forget": [0]}, "X is None; expected rows and their labels; none of the arguments"),
@@ -282,7 +282,7 @@ def test_it_says_when_tuning_again_would_pay() -> None:
         model.update(X[290:300], y[290:300])
     assert [warning.category for warning in caught] == [DriftWarning, TuningWarning]
     assert "tuned on 150 rows and has 300 now" in str(caught[1].message)
-    assert model.updates_.drift_since == 250  # until it is fitted anew, or most of these rows are forgotten
+    assert model.updates_.drift_since == 250  # until it is refitted, or most of these rows are forgotten
     with warnings.catch_warnings():
         warnings.simplefilter("error", DriftWarning)
         warnings.simplefilter("ignore", TuningWarning)

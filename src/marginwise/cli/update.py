@@ -94,7 +94,7 @@ def _read(arguments: argparse.Namespace, model: Any, schema: Any) -> _Rows:
         raise InvalidInputError("target", said.target, wanted)
     for name, words in inputs.unseen.items():
         found = Finding(f"has words that the model does not know, {some(words)}")
-        raise InvalidInputError(f"column {name!r}", found, "words of training; to learn new ones, fit anew on all rows")
+        raise InvalidInputError(f"column {name!r}", found, "words of training; to learn new ones, refit on all rows")
     far = far_cells(model, schema.cells(inputs.X)[0], list(schema.names))
     names = next(iter(inputs.kept.values()), ())
     remarks = [*inputs.remarks, *warnings_of(far, [], len(inputs.X))]

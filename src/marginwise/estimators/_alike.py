@@ -28,7 +28,7 @@ _SORTED, _FEWEST_STEPS = 0.95, 20
 
 ALIKE = (
     "rows that follow each other are far more alike than others: if they belong together, as visits of a patient or "
-    "parts of a recording do, say so (groups=…, or --groups COLUMN), or what is expected on new data is too good"
+    "parts of a recording do, say so (groups=…, or --groups COLUMN), or the error expected on new data is too low"
 )
 
 

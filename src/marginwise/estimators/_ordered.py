@@ -69,9 +69,7 @@ def check_classes(classes: Any, predictor: str) -> None:
     if not known:
         raise InvalidInputError("classes", classes, _WANTED)
     if predictor == "svm" and not (isinstance(classes, str) and classes in (AUTO, UNORDERED)):
-        wanted = (
-            '"auto" or "unordered" with predictor="svm": what knows an order is a posterior (predictor="posterior")'
-        )
+        wanted = '"auto" or "unordered" with predictor="svm": only predictor="posterior" uses an order'
         raise InvalidInputError("classes", classes, wanted)
 
 

@@ -19,7 +19,7 @@ from marginwise.estimators._classes import ClassificationTable, classified, of_o
 from marginwise.estimators._encoding import Encoding
 from marginwise.estimators._groups import group_numbers, labels_of_groups
 
-_ANEW = "to learn new ones, fit anew on all rows"
+_REFIT = "to learn new ones, refit on all rows"
 
 
 class GivenRows(NamedTuple):
@@ -67,9 +67,7 @@ class GivenRows(NamedTuple):
         gone = [repr(label) for label in classes[counts == 0].tolist()]
         if gone:
             found = Finding(f"would leave no row of {some(gone)}")
-            raise InvalidInputError(
-                "forget", found, "rows of each class that stay; to drop a class, fit anew without it"
-            )
+            raise InvalidInputError("forget", found, "rows of each class that stay; to drop a class, refit without it")
 
     def table(
         self, encoding: Encoding, classes: npt.NDArray[Any], class_weight: Any
@@ -99,7 +97,7 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> tu
     if strange:
         known = some([repr(label) for label in numbers])
         raise InvalidInputError(
-            "y", Finding(f"has classes that the model does not know, {some(strange)}"), f"{known}; {_ANEW}"
+            "y", Finding(f"has classes that the model does not know, {some(strange)}"), f"{known}; {_REFIT}"
         )
     if (groups is None) != (model._given_groups is None):
         wanted = (
@@ -122,10 +120,12 @@ def _require_known(model: Any, cells: Array) -> None:
         strange = own >= model._encoding.n_values[j] if model._encoding.n_values[j] else np.zeros(len(own), dtype=bool)
         if strange.any():
             found = Finding(f"has a category that the model does not know, in row {int(np.argmax(strange))}")
-            raise InvalidInputError(f"X, {column.where}", found, f"{some(map(repr, column.categories))}; {_ANEW}")
+            raise InvalidInputError(f"X, {column.where}", found, f"{some(map(repr, column.categories))}; {_REFIT}")
         if np.isnan(own).any() and not model._encoding.takes_gaps(j):
             found = Finding(f"has no cell in row {int(np.argmax(np.isnan(own)))}, and had no gaps before")
-            raise InvalidInputError(f"X, {column.where}", found, "a column without gaps; to learn from them, fit anew")
+            raise InvalidInputError(
+                f"X, {column.where}", found, "a column without gaps; to learn from them, refit on all rows"
+            )
 
 
 def row_numbers(forget: Any, n: int) -> Indices:

@@ -46,7 +46,7 @@ class UpdatingMixin:
 
         The model becomes what a fit with its hyperparameters on all rows would be: members and their weights, scales,
         standardisation and categories stay. ``updates_`` says what has become of it, and a ``DriftWarning`` or a
-        ``TuningWarning`` when fitting anew would pay. Rows that were there keep their held-out probabilities; new ones
+        ``TuningWarning`` when refitting would pay. Rows that were there keep their held-out probabilities; new ones
         have what the model said of them before it saw them.
 
         Parameters
@@ -134,7 +134,7 @@ class UpdatingMixin:
             n, held = len(ensemble.held_out), len(ensemble.X)
             found = f"holds {held:,} of its {n:,} rows" if held < n else "was fitted to a Dask collection"
             wanted = (
-                "one that holds its rows: fit anew on all of them, in memory, "
+                "one that holds its rows: refit on all of them, in memory, "
                 'with rank="auto" or, for any rank, subset=None'
             )
             raise InvalidInputError("model", Finding(found), wanted)

@@ -73,8 +73,8 @@ class Updates:
             f"of the rows added, those from about number {begin} on are predicted worse than the rows before them: the "
             f"log-loss of all rows added is {self.log_loss:.3f} (± {self.log_loss_se:.3f}), as predicted before the "
             f"model had them, and {self.expected_log_loss:.3f} (± {self.expected_log_loss_se:.3f}) was expected; "
-            f"without drift such an alarm has a probability below {100 * LEVEL:.0f} %; look at these rows, and fit "
-            "anew on those that still hold"
+            f"without drift such an alarm has a probability below {100 * LEVEL:.0f} %; look at these rows, and "
+            "refit on those that still hold"
         )
 
     @property
@@ -85,7 +85,7 @@ class Updates:
             return ""
         return (
             f"the model was tuned on {numbered(self.n_tuned, 'row')} and has {now:,} now: so many tell more about "
-            "hyperparameters, and fitting anew on all of them would pay"
+            "hyperparameters, and refitting on all of them would pay"
         )
 
     @property

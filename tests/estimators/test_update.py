@@ -14,7 +14,7 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 
 from marginwise import TunedSVC, load_model, save_model
-from marginwise.errors import DriftWarning, InvalidInputError, TuningWarning
+from marginwise.errors import DriftWarning, GroupWarning, InvalidInputError, TuningWarning
 from marginwise.estimators import _updating
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._rows import _key, group_keys
@@ -165,6 +165,19 @@ def test_groups_that_have_become_single_rows() -> None:
     model = TunedSVC(ard=0, random_state=0).fit(X, y, groups=np.arange(60) % 30)
     assert model.n_groups_ == 30
     assert model.update(forget=range(30)).n_groups_ is None
+
+
+def test_a_class_that_is_left_in_one_group_is_said() -> None:
+    X, y = table(3, n=60)
+    groups = np.where(y == "c", np.arange(60) % 2, np.arange(60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GroupWarning)
+        model = TunedSVC(ard=0, random_state=0).fit(X, y, groups=groups)
+    with pytest.warns(GroupWarning, match="class 'c' is in one group only"):
+        model.update(forget=np.flatnonzero((y == "c") & (groups == 1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GroupWarning)
+        model.update(forget=[int(np.flatnonzero(y == "a")[0])])  # it was said
 
 
 def test_held_out_estimates_cover_all_rows() -> None:

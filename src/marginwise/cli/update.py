@@ -14,7 +14,7 @@ from marginwise._wording import some
 from marginwise.cli.files import add_table_arguments, dialect, table_path
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import tell, warn
-from marginwise.errors import ConvergenceWarning, Finding, InvalidInputError, TuningWarning
+from marginwise.errors import ConvergenceWarning, Finding, GroupWarning, InvalidInputError, TuningWarning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     new = None if arguments.table is None else _read(arguments, model, schema)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
-        for kind in (ConvergenceWarning, TuningWarning):
+        for kind in (ConvergenceWarning, GroupWarning, TuningWarning):
             warnings.simplefilter("always", kind)
         if new is None:
             model.update(forget=forget)

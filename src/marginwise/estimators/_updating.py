@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.jit import telling_of_compilation
-from marginwise.errors import ConvergenceWarning, DriftWarning, Finding, InvalidInputError, TuningWarning
+from marginwise.errors import ConvergenceWarning, DriftWarning, Finding, GroupWarning, InvalidInputError, TuningWarning
 from marginwise.estimators._classes import ClassificationTable
 from marginwise.estimators._dask import is_dask
 from marginwise.estimators._encoding import averaged_log_proba
@@ -32,6 +32,7 @@ class UpdatingMixin:
     updates_: Updates | None
     _given_weights: Array | None
     _given_groups: Indices | None
+    _group_remarks: tuple[str, ...]
     _keeps_rows: bool
 
     def update(
@@ -67,12 +68,13 @@ class UpdatingMixin:
             Itself.
         """
         check_is_fitted(self)
-        before = self.ensemble_
+        before = {*self.ensemble_.warnings, *self._group_remarks}
         with as_before_unless_done(self), telling_of_compilation():
             updates = self._update(X, y, sample_weight, groups, forget)
-        for message in self.ensemble_.warnings:
-            if message not in before.warnings:
-                warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        for messages, new in ((self.ensemble_.warnings, ConvergenceWarning), (self._group_remarks, GroupWarning)):
+            for message in messages:
+                if message not in before:
+                    warnings.warn(message, new, stacklevel=2)
         for message, kind in ((updates.drift, DriftWarning), (updates.growth, TuningWarning)):
             if message:
                 warnings.warn(message, kind, stacklevel=2)

@@ -95,7 +95,7 @@ def test_predictions_with_reasons(run, folder: Path) -> None:
 def test_the_report_of_a_fit_has_effects_and_contributions(folder: Path) -> None:
     html = (folder / "fit.html").read_text(encoding="utf-8")
     assert "What columns do" in html
-    assert "Mean probability if all rows had the same cell" in html
+    assert "Mean probability if all rows had the same value" in html
     assert "What each cell contributes to yes" in html
 
 

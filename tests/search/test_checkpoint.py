@@ -306,7 +306,8 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
 def test_a_change_of_any_part_of_a_problem_is_seen(changed: str, held_out: bool) -> None:
     """Also of parts that are added one day: all but the partition must be arrays, true or false, to be changed here."""
     cut, whole = (Partition.of(PROBLEM.X, np.ones(3), size) for size in (10, PROBLEM.n))
-    problem = replace(PROBLEM, inducing=PROBLEM.X[:4], examples=np.ones(PROBLEM.n), partition=cut)
+    groups = np.arange(PROBLEM.n) // 2
+    problem = replace(PROBLEM, inducing=PROBLEM.X[:4], examples=np.ones(PROBLEM.n), partition=cut, groups=groups)
     part = getattr(problem, changed)
     opposite = not part if isinstance(part, bool) else whole if changed == "partition" else -part
     other = replace(problem, **{changed: opposite})

@@ -82,7 +82,7 @@ class DriftTest:
     @property
     def alarm(self) -> bool:
         """Whether so much capital would have been won by luck with a probability of at most the level."""
-        return self.log_evidence >= -np.log(LEVEL)
+        return bool(self.log_evidence >= -np.log(LEVEL))
 
     @property
     def since(self) -> int:

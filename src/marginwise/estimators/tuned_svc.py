@@ -98,11 +98,11 @@ class TunedSVC(
         columns. A number is used as given.
     kernel : "auto", "rbf", Kernel or callable, default="auto"
         The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term,
-        for straight lines, smooth curves and steps along the axes; with more than 600 rows every
-        column has a curve of its own as well. Terms that carry nothing are dropped. "rbf" is an RBF term and a
-        constant, as in the paper. A kernel of ``marginwise.kernels``, or a sum of them, says what form to tune; its own
-        values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is tuned around its own values and within
-        its bounds, and of a function K(A, B) the amplitude is; a constant is added to both.
+        for straight lines, smooth curves and steps along the axes; with more than 600 rows, if the criterion gains by
+        it, every column has a curve of its own as well. Terms that carry nothing are dropped. "rbf" is an RBF term and
+        a constant, as in the paper. A kernel of ``marginwise.kernels``, or a sum of them, says what form to tune; its
+        own values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is tuned around its own values and
+        within its bounds, and of a function K(A, B) the amplitude is; a constant is added to both.
     criterion : str or Criterion, default="auto"
         What is optimised; see ``marginwise.criterion_names()``. "auto" is "ls-loo", or "ep-loo" for two classes with
         ``predictor="svm"``. Other criteria are summed over the pairs of more than two classes. Change it to compare
@@ -388,9 +388,9 @@ class TunedSVC(
         )
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
         many = policy.rank == AUTO
-        additive = len(table.codes) > SCHEDULE.additive_from and (many or policy.exact)
+        richer = policy.exact and self.kernel == AUTO and len(table.codes) > SCHEDULE.additive_from
         declared = candidates(
-            as_template(self.kernel, additive=additive),
+            as_template(self.kernel, additive=many),
             inputs.shape,
             len(table.classes),
             columns=self._encoding.columns,
@@ -401,6 +401,7 @@ class TunedSVC(
             svm=self.predictor == "svm",
             exact=policy.exact,
             many=many,
+            richer=as_template(AUTO, additive=True) if richer else None,
             order=order,
         )
         return FitConfig(

@@ -1,8 +1,8 @@
 """TunedSVC as a model of AutoGluon, in the form that TabArena asks its entries for.
 
-It takes AutoGluon (``pip install autogluon.tabular``). Without it the module can be imported, but no model can be made.
+It needs AutoGluon (``pip install autogluon.tabular``); without it the module can be imported, but not the model used.
 TabArena: Erickson et al., "TabArena: A Living Benchmark for Machine Learning on Tabular Data", NeurIPS 2025,
-https://github.com/autogluon/tabarena. What a model of AutoGluon has to define is said in ``AbstractModel`` there.
+https://github.com/autogluon/tabarena. AutoGluon's ``AbstractModel`` says what a model has to define.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def peak_bytes(n_rows: int, n_inputs: int, n_classes: int) -> int:
 class TunedSVCModel(AbstractModel):  # type: ignore[misc]
     """TunedSVC for AutoGluon and TabArena: columns of numbers and categories with gaps, two classes or more.
 
-    Hyperparameters are the parameters of TunedSVC. Rows of validation are not used: it judges itself by rows that it
-    leaves out of its own. License: BSD-3-Clause.
+    Hyperparameters are the parameters of TunedSVC. Validation rows are not used: the model evaluates itself on held-out
+    training rows. License: BSD-3-Clause.
     """
 
     ag_key = "MARGINWISE"
@@ -81,7 +81,7 @@ class TunedSVCModel(AbstractModel):  # type: ignore[misc]
 
     @classmethod
     def warmup(cls, **kwargs: Any) -> None:
-        """Compile everything and keep it on the disk, as a new installation does once, whatever the data."""
+        """Compile everything and cache it on disk, as a new installation does once, whatever the data."""
         from marginwise.warmup import warm_up
 
         warm_up()
@@ -97,7 +97,7 @@ class TunedSVCModel(AbstractModel):  # type: ignore[misc]
 
     @classmethod
     def config_generator(cls) -> Any:
-        """Return the default configuration and the search space, as TabArena's runs take them. It takes TabArena."""
+        """Return the default configuration and the search space for TabArena's runs. It needs TabArena."""
         from autogluon.common.space import Categorical
         from tabarena.utils.config_utils import ConfigGenerator
 
@@ -106,7 +106,7 @@ class TunedSVCModel(AbstractModel):  # type: ignore[misc]
 
     @classmethod
     def model_info(cls) -> Any:
-        """Return what TabArena's registry holds of a model: class, search space and metadata. It takes TabArena."""
+        """Return the entry for TabArena's registry: class, search space and metadata. It needs TabArena."""
         from tabarena.models import MethodMetadata, ModelInfo
 
         metadata = MethodMetadata.config(

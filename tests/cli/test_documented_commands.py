@@ -21,5 +21,14 @@ def test_documented_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for program, *words in COMMANDS:
         assert program == "marginwise"
         assert main(words) == 0, shlex.join(words)
-    assert {words[1] for words in COMMANDS} == {"datasets", "fit", "report", "predict", "explain", "export", "compare"}
+    assert {words[1] for words in COMMANDS} == {
+        "datasets",
+        "fit",
+        "report",
+        "predict",
+        "update",
+        "explain",
+        "export",
+        "compare",
+    }
     assert (tmp_path / "predictions.csv").read_text().startswith("prediction,p(-1),p(1)\n")

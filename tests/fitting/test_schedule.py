@@ -19,7 +19,8 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
     s = SCHEDULE
     quoted = [
         f"up to {s.exact_rows:,} rows: all of them; more: {s.wide_rows:,} random rows to tune on",
-        f"with more than {s.additive_from} rows also a curve for each column",
+        f"with more than {s.exact_rows:,} rows also a curve for each column",
+        f"with more than {s.additive_from} if the first search gains at least {s.additive_gain} in the mean",
         f"on at most {s.coarse_rows} rows, from {s.halve_from} rows on first on half",
         f"when {WORDS[s.no_gain_moves]} moves gain less than {s.no_gain}",
         f"folds {WORDS[s.n_folds]}, the same",
@@ -50,7 +51,7 @@ def test_docstrings_quote_the_schedule() -> None:
     quoted = [
         f"tries 0 (one length scale for all inputs), {s.spreads[0]} and {s.spreads[1]:g}",
         f"at most {s.many_fold_evaluations} evaluations on a fold and {s.last_evaluations} on all rows",
-        f"with more than {s.additive_from} rows every column has a curve",
+        f"with more than {s.additive_from} rows, if the criterion gains by it, every column has a curve",
         f'"auto" up to {s.exact_rows} rows',
         f'"auto" is {s.wide_rows}, or {s.tuning_rows} where',
     ]

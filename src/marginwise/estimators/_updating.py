@@ -46,21 +46,21 @@ class UpdatingMixin:
         """Add rows to those of the fitted model, or forget some, without tuning again.
 
         The model becomes what a fit with its hyperparameters on all rows would be: members and their weights, scales,
-        standardisation and categories stay. ``updates_`` says what has become of it, and a ``DriftWarning`` or a
-        ``TuningWarning`` when refitting would pay. Rows that were there keep their held-out probabilities; new ones
-        have what the model said of them before it saw them.
+        standardisation and categories are kept. ``updates_`` has what was done, and a ``DriftWarning`` or a
+        ``TuningWarning`` says when a new fit would pay. Earlier rows keep their held-out probabilities; new rows get
+        those that the model predicted before training on them.
 
         Parameters
         ----------
         X, y : table, labels, optional
-            Rows with the columns, categories and classes of those that ``fit`` was given.
+            New rows, with the columns, categories and classes of the table that ``fit`` was given.
         sample_weight : array of shape (n,), optional
             Their weights; 0 is left out.
         groups : array of shape (n,), optional
-            Which groups they belong to, if ``fit`` was given groups: new ones, or those it knows.
+            Their groups, known or new, if ``fit`` was given groups.
         forget : sequence of int, optional
-            Rows to forget, by their numbers in the order in which rows were given to ``fit`` and all updates, from 0.
-            These numbers never change. What was tuned by them stays.
+            Numbers of the rows to forget, counted from 0 in the order in which rows were given to ``fit`` and all
+            updates. These numbers never change. Hyperparameters that were tuned on forgotten rows are kept.
 
         Returns
         -------

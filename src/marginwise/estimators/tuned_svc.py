@@ -93,16 +93,16 @@ class TunedSVC(
     ----------
     ard : "auto" or float, default="auto"
         How far the length scales of the inputs may differ: the prior standard deviation of their log ratios (automatic
-        relevance determination). "auto" tries 0 (one length scale for all inputs), 0.3 and 1 while the rows left out
-        gain by it, and averages; with more inputs than half the rows it also tries models of a few screened columns. A
-        number is taken as given.
+        relevance determination). "auto" tries 0 (one length scale for all inputs), 0.3 and 1 as long as predictions of
+        held-out rows improve, and averages; with more inputs than half the rows it also tries models of a few screened
+        columns. A number is used as given.
     kernel : "auto", "rbf", Kernel or callable, default="auto"
-        The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term:
-        straight lines, smooth curves and steps along the axes are all within reach; with more than 600 rows every
-        column has a curve of its own as well. Terms that carry nothing are dropped. "rbf" is the paper's, a Gaussian
-        bell and a constant. A kernel of ``marginwise.kernels``, or a sum of them, says what form to tune; its own
-        values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is tuned around its own values and within
-        its bounds, and of a function K(A, B) the amplitude is; a constant is added to both.
+        The covariance of the latent function. "auto" is the sum of a constant, a linear, an RBF and a Laplacian term,
+        for straight lines, smooth curves and steps along the axes; with more than 600 rows, if the criterion gains by
+        it, every column has a curve of its own as well. Terms that carry nothing are dropped. "rbf" is an RBF term and
+        a constant, as in the paper. A kernel of ``marginwise.kernels``, or a sum of them, says what form to tune; its
+        own values don't matter. A kernel of ``sklearn.gaussian_process.kernels`` is tuned around its own values and
+        within its bounds, and of a function K(A, B) the amplitude is; a constant is added to both.
     criterion : str or Criterion, default="auto"
         What is optimised; see ``marginwise.criterion_names()``. "auto" is "ls-loo", or "ep-loo" for two classes with
         ``predictor="svm"``. Other criteria are summed over the pairs of more than two classes. Change it to compare
@@ -132,25 +132,24 @@ class TunedSVC(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into the sample weights. Probabilities refer to the reweighted classes.
     max_evaluations : int or None, default=100
-        Most evaluations of the criterion in any search: the first, with one length scale, each restart, and, if ``ard``
-        is a number, those with different length scales. Searches that go on from these are shorter: at most 8
-        evaluations on a fold and 8 on all rows. None is no limit for the long ones.
+        Largest number of evaluations of the criterion in a search: the first, with one length scale, each restart, and,
+        if ``ard`` is a number, those with different length scales. Searches that go on from these are shorter: at most
+        8 evaluations on a fold and 8 on all rows. None means no limit for the long ones.
     max_seconds : float or None, default=None
         Seconds after which no candidate is begun and every search ends at its best so far; the members found by then
-        are still judged and trained on all rows, which takes as long as it takes. The result then depends on the
-        speed of the machine.
+        are still judged and trained on all rows, however long that takes. The result then depends on the speed of the
+        machine.
     rank : "auto", int or None, default="auto"
-        How the kernel matrix is approximated. None keeps it exact, and so does "auto" up to 1500 rows. Beyond, "auto"
-        keeps it exact within blocks of neighbouring rows and of low rank between them, or of low rank altogether where
-        blocks would not fit into memory. A number is that of the inducing inputs of a low-rank matrix, at a cost of
-        O(n rank²) time and O(n rank) memory.
+        How the kernel matrix is approximated. None keeps it exact, and so does "auto" up to 1500 rows. With more rows,
+        "auto" keeps it exact within blocks of neighbouring rows and of low rank between them, or of low rank altogether
+        if blocks would not fit into memory. A number is the number of inducing inputs of a low-rank matrix, at a cost
+        of O(n rank²) time and O(n rank) memory.
     subset : "auto", int or None, default="auto"
-        Random rows to tune on; the model is trained on all rows. "auto" is 6000, or 5000 where ``rank`` is given; None
-        is all.
+        Number of random rows to tune on; the model is trained on all rows. "auto" is 6000, or 5000 where ``rank`` is
+        given; None is all.
     validation_fraction : float or None, default=None
-        Part of the rows on which the error is watched to stop searches early, but for the short ones on folds; the
-        model itself is trained on all rows.
-        Worth a try with criteria that over-fit when many length scales are free.
+        Fraction of the rows on which the error is monitored to stop searches early, except the short ones on folds; the
+        model itself is trained on all rows. Worth a try with criteria that over-fit when many length scales are free.
     progress : bool or None, default=False
         Whether to show on standard error how far the fit is and how long it will take: a bar on terminals (if rich is
         installed), elsewhere lines of text, as in notebooks. None shows it on terminals only.
@@ -159,13 +158,14 @@ class TunedSVC(
     random_state : int, RandomState or None, default=None
         Draws the folds and random starts.
     categorical_features : "from_dtype", None, or sequence of bool, int or str, default="from_dtype"
-        Columns that are categories: "from_dtype" takes those that hold words or are of a category type, None none of
-        them; or a mask, places or names.
+        Columns that are categories: "from_dtype" takes those that hold words or have a categorical type, None takes
+        none; or a mask, positions or names.
     classes : {"auto", "ordered", "unordered"} or sequence of labels, default="auto"
-        Whether the classes have an order, as grades have. "ordered" takes the order of an ordered categorical of pandas
-        or an Enum of polars, or else that of the sorted labels; a sequence is the order itself, the lowest first.
-        "auto" is "ordered" for such a categorical only, and unordered with ``predictor="svm"``. Models with thresholds
-        on one latent function are then tried beside the others. Two classes are the same with and without an order.
+        Whether the classes have an order, as grades have. A sequence gives the order, lowest first. "ordered" takes
+        that of a pandas ordered categorical or a polars Enum, and otherwise that of the sorted labels. "auto" is
+        "ordered" for such a categorical, and "unordered" for all other labels and with ``predictor="svm"``. With an
+        order, models with thresholds on one latent function are tried in addition to the others. For two classes the
+        order makes no difference.
 
     Attributes
     ----------
@@ -200,10 +200,10 @@ class TunedSVC(
     row_groups_ : array of int, shape (n,)
         Which of these rows are copies of each other, and were left out together.
     n_groups_ : int or None
-        The number of groups that ``fit`` was given, whose rows were left out together.
+        The number of groups in the model, whose rows were left out together; None without ``groups``.
     updates_ : Updates or None
-        What has become of the model since it was tuned: how many rows were added and forgotten, how they were predicted
-        before, and whether tuning again would pay.
+        What ``update`` has done since the model was tuned: how many rows were added and forgotten, how well they were
+        predicted beforehand, and whether tuning again would pay. None if there was no update.
     trace_ : Trace
         The search that found ``hyperparameters_``.
     restarts_ : tuple of Tuning
@@ -272,13 +272,25 @@ class TunedSVC(
         self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> TunedSVC:
-        """Tune and train on the table. A sample weight of 2 is the same as the row given twice, 0 as left out.
+        """Tune and train on a table.
 
-        ``groups`` says which rows belong together, such as the visits of a patient: a label for each row, of any
-        hashable kind. What is left out then is a whole group at a time, in the criterion, in folds and in all that is
-        expected on new data: see the page on groups.
+        Parameters
+        ----------
+        X : table of shape (n, n_features)
+            Inputs: an array, a data frame of pandas or polars, a sparse matrix, or a Dask collection.
+        y : array of shape (n,)
+            Labels: words, numbers or booleans.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 is the same as the row given twice, 0 as the row left out.
+        groups : array of shape (n,), optional
+            Which rows belong together, such as the visits of a patient: a hashable label for each row. Whole groups
+            are then left out, in the criterion, in folds and in the expected error and log-loss, which are those on
+            new groups.
 
-        Ctrl-C is a KeyboardInterrupt, and leaves the estimator as it was.
+        Returns
+        -------
+        TunedSVC
+            Itself. Ctrl-C raises a KeyboardInterrupt and leaves the estimator as it was.
         """
         with as_before_unless_done(self), telling_of_compilation():
             self._fit(X, y, sample_weight, groups)
@@ -377,9 +389,9 @@ class TunedSVC(
         )
         policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
         many = policy.rank == AUTO
-        additive = len(table.codes) > SCHEDULE.additive_from and (many or policy.exact)
+        richer = policy.exact and self.kernel == AUTO and len(table.codes) > SCHEDULE.additive_from
         declared = candidates(
-            as_template(self.kernel, additive=additive),
+            as_template(self.kernel, additive=many),
             inputs.shape,
             len(table.classes),
             columns=self._encoding.columns,
@@ -390,6 +402,7 @@ class TunedSVC(
             svm=self.predictor == "svm",
             exact=policy.exact,
             many=many,
+            richer=as_template(AUTO, additive=True) if richer else None,
             order=order,
         )
         return FitConfig(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from marginwise.criteria.base import Criterion
 from marginwise.criteria.ep import EPLeaveOneOut
@@ -110,6 +110,7 @@ class CandidateList:
     columns: tuple[int, ...] | None = None
     scored: bool = False
     others: tuple[Family, ...] = ()
+    richer: CandidateList | None = None
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -135,6 +136,7 @@ def candidates(
     exact: bool,
     many: bool = False,
     order: tuple[int, ...] | None = None,
+    richer: Model | None = None,
 ) -> CandidateList:
     """Return the declared list for a table.
 
@@ -163,6 +165,8 @@ def candidates(
         Whether the model is tuned on a sample of the rows and trained on all, as the schedule has it.
     order : tuple of int or None
         The numbers of the classes from the lowest to the highest, if they have an order; two always have one.
+    richer : Model or None
+        A form with more terms that takes the place of the main one if ``ls-loo`` gains by it.
     """
     two = n_classes == 2
     chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
@@ -188,7 +192,10 @@ def candidates(
     others: tuple[Family, ...] = ()
     if order is not None and not (two or svm):
         others = (Family(OrderedLeaveOneOut(order), (OrderedLeastSquaresLabels(order), ThresholdLabels(order))),)
-    return CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns, scored, others)
+    found = CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns, scored, others)
+    if richer is None or not isinstance(chosen, LeastSquaresLeaveOneOut):
+        return found
+    return replace(found, richer=replace(found, form=richer, start=start_of(richer, columns, n_inputs, prior)))
 
 
 def start_of(form: Model, columns: tuple[int, ...] | None, n_inputs: int, prior: Prior) -> Model:

@@ -31,7 +31,7 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
         # k-means does not depend on a length scale that all inputs share.
         small = config.policy.for_tuning(problem, config.declared.start)
         searcher = Searcher(small, config.declared.criterion, config.settings)
-        first = searcher.first(config.declared.start, config.settings)
+        first, config = _first(searcher, config)
         folds = Folds.assign(replace(whole, inducing=small.inducing), config.settings.seed)
         if folds is None:
             chosen = _given(searcher, first, config)
@@ -49,6 +49,18 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
                 own = replace(searcher, criterion=config.declared.family_of(choice.candidate.labels).criterion)
                 polished[choice.tuning] = own.polished(again, choice.candidate.spread, choice.tuning)
         return chosen._replace(choices=[one._replace(tuning=polished[one.tuning]) for one in chosen.choices])
+
+
+def _first(searcher: Searcher, config: FitConfig) -> tuple[Tuning, FitConfig]:
+    """Return the first search, and how to go on: with the richer form of the kernel if it gains enough by that."""
+    declared = config.declared
+    first = searcher.first(declared.start, config.settings)
+    if declared.richer is None or config.all_optima or config.settings.limits.is_late:
+        return first, config
+    found = searcher.first(declared.richer.start, searcher.quiet)
+    if not found.value - first.value > SCHEDULE.additive_gain:
+        return first, config
+    return with_restarts(first, found), replace(config, declared=declared.richer)
 
 
 def _stacked(jury: Jury, first: Tuning, config: FitConfig) -> Chosen:

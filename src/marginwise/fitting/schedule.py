@@ -33,8 +33,9 @@ class Schedule:
     auxiliary_rows : int
         Most rows that an auxiliary model is tuned on: it has few hyperparameters, and an evaluation by expectation
         propagation costs several by least squares.
-    additive_from : int
-        Rows from which the kernel has a curve for each column as well: fewer can't tell it from the other terms.
+    additive_from, additive_gain : int, float
+        Rows from which the kernel may have a curve for each column as well, and by how much the first search has to
+        gain by it, in the mean log-probability of a label.
     no_gain, no_gain_moves : float, int
         A search that others follow ends when so many moves raised the sum of log-probabilities by no more than this.
     last_evaluations, many_last_evaluations : int
@@ -99,6 +100,7 @@ class Schedule:
     halve_from: int = 300
     auxiliary_rows: int = 300
     additive_from: int = 600
+    additive_gain: float = 0.001
     no_gain: float = 0.05
     no_gain_moves: int = 3
     last_evaluations: int = 8

@@ -93,8 +93,8 @@ def write_reproduction(directory: str | Path, store: Store | None = None) -> Pat
         found = gather(store, pairs=PAIRS)
         if findings.cells().keys() <= findings.whole_cells(found):  # a part of a study has not all paths
             paths.write_shown(shown_file, paths.shown_paths(store, found))
-        findings = findings.with_cells(found)
-        _write(directory, findings, "reproduction", "reproduction-")
+        _write(directory, findings.with_cells(found), "reproduction", "reproduction-")
+        findings = _read(directory)  # as the page is made again: numbers in tables are rounded
     sections = contents(findings, paths.paths(paths.read_shown(shown_file, findings)))
     for section in sections:  # large files, which only the report has
         section.parts[:] = [part for part in section.parts if not isinstance(part, figures.Spread)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict
@@ -95,3 +96,90 @@ def test_every_peer_learns_and_gives_probabilities() -> None:
         contestants([], ["magic"], seed=0, words=none)
     with pytest.raises(InvalidInputError, match="criterion"):
         contestants(["magic"], [], seed=0, words=none)
+
+
+GROUPS = np.repeat(np.arange(20), 3)
+
+
+@pytest.mark.parametrize("how", [{"folds": 4, "test_fraction": None}, {"folds": 5, "test_fraction": 0.4}])
+def test_groups_are_on_one_side_each(how) -> None:
+    rows = splits(Y, **how, seed=0, groups=GROUPS)
+    for train, test in rows:
+        assert not np.isin(GROUPS[test], GROUPS[train]).any()
+        assert set(Y[train]) == set(Y)
+    if how["test_fraction"] is None:
+        np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in rows])), np.arange(60))
+    else:
+        assert len(rows) == 1
+        assert len(np.unique(GROUPS[rows[0][1]])) == 8
+
+
+@pytest.mark.parametrize(
+    ("how", "groups", "words"),
+    [
+        ({"folds": 5, "test_fraction": None}, GROUPS // 5, "folds is 5; expected at most 4, the number of groups"),
+        ({"folds": 5, "test_fraction": 0.01}, np.zeros(60), "expected another share of 1 groups"),
+        ({"folds": 5, "test_fraction": 0.3}, np.searchsorted(["a", "b", "c"], Y), "both parts have all classes"),
+    ],
+)
+def test_groups_that_cannot_be_split(how, groups, words) -> None:
+    with pytest.raises(InvalidInputError, match=words):
+        splits(Y, **how, seed=0, groups=groups)
+
+
+class Constant(ClassifierMixin, BaseEstimator):
+    """Predicts the shares of the classes."""
+
+    def fit(self, X, y):
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.shares_ = counts / counts.sum()
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[self.shares_.argmax()])
+
+    def predict_proba(self, X):
+        return np.tile(self.shares_, (len(X), 1))
+
+
+def test_standard_errors_are_over_groups() -> None:
+    """A table three times over, in groups of the same row, has the standard errors of the table."""
+    once, thrice = (np.arange(60), np.repeat(np.arange(60), 3))
+    by_row, by_group = (
+        scores(
+            list(
+                run_parts(
+                    X[rows],
+                    Y[rows],
+                    {"constant": Constant()},
+                    [(np.flatnonzero(rows % 2 == 0), np.flatnonzero(rows % 2 == 1))],
+                    groups=None if groups is None else groups,
+                )
+            )
+        )[0]
+        for rows, groups in ((once, None), (thrice, thrice))
+    )
+    assert by_group.error == by_row.error
+    assert by_group.error_deviation == pytest.approx(by_row.error_deviation)
+    assert by_group.log_loss_deviation == pytest.approx(by_row.log_loss_deviation)
+
+
+@pytest.mark.parametrize("name", ["grid-svc", "logistic"])
+def test_peers_search_on_folds_of_whole_groups(monkeypatch, name) -> None:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    seen = []
+    split = StratifiedGroupKFold.split
+
+    def watched(self, X, y=None, groups=None):
+        seen.append(set(groups.tolist()))
+        return split(self, X, y, groups)
+
+    monkeypatch.setattr(StratifiedGroupKFold, "split", watched)
+    monkeypatch.setattr("marginwise.comparison.GRID", {"C": [1.0], "gamma": [0.1, 1.0]})
+    peers = contestants([], [name], 0, np.zeros(3, dtype=bool))
+    train, test = np.flatnonzero(GROUPS < 15), np.flatnonzero(GROUPS >= 15)
+    (result,) = run_parts(X, Y, peers, [(train, test)], groups=GROUPS)
+    assert result.failure == ""
+    assert seen
+    assert all(groups == set(range(15)) for groups in seen)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from marginwise.errors import InvalidInputError
-from marginwise.multiplicity import assign_folds, counts_of
+from marginwise.multiplicity import assign_folds, assign_groups, counts_of, groups_with, units_of
 from marginwise.problem import as_problem
 
 
@@ -123,3 +123,51 @@ def test_repetitions_that_chance_explains_are_believed_without_differing_labels(
     numbers = rng.normal(size=(50, 3))[np.r_[:50, :20, :7]]
     copied = as_problem(numbers, np.where(numbers[:, 0] > 0, 1.0, -1.0)).distinct
     np.testing.assert_array_equal(copied.counted, np.ones(50))
+
+
+GROUPS = np.repeat(np.arange(12), [20, 1, 5, 5, 8, 8, 8, 3, 2, 2, 10, 12])
+
+
+@pytest.mark.parametrize("n_folds", [2, 4, 5])
+def test_groups_are_in_one_fold_each(rng, n_folds):
+    labels = rng.integers(3, size=len(GROUPS))
+    fold = assign_groups(labels, GROUPS * 7 - 3, n_folds, rng)
+    for group in range(12):
+        assert len(np.unique(fold[group == GROUPS])) == 1
+    shares = np.array([np.bincount(fold[labels == k], minlength=n_folds) / (labels == k).sum() for k in range(3)])
+    assert shares.min() > 0.0
+    assert shares.max() < 1.6 * max(1.0 / n_folds, 20 / len(GROUPS))
+
+
+def test_many_small_groups_are_spread_evenly(rng):
+    groups, labels = np.arange(400) // 2, (rng.uniform(size=400) < 0.1).astype(int)
+    fold = assign_groups(labels, groups, 4, rng)
+    assert np.ptp(np.bincount(fold)) <= 4
+    assert np.ptp(np.bincount(fold[labels == 1])) <= 2
+
+
+def test_no_fold_gets_all_of_a_label_that_two_groups_have(rng):
+    labels = np.array([0] * 50 + [1, 1])
+    groups = np.concatenate([np.arange(50) // 5, [0, 1]])
+    for seed in range(20):
+        fold = assign_groups(labels, groups, 3, np.random.default_rng(seed))
+        assert fold[-1] != fold[-2]
+
+
+def test_examples_of_a_group_are_in_its_fold(rng):
+    labels, examples = rng.integers(2, size=len(GROUPS)), rng.uniform(1.0, 3.0, size=len(GROUPS))
+    counts = assign_folds(labels, examples, 4, np.random.default_rng(0), GROUPS)
+    fold = assign_groups(labels, GROUPS, 4, np.random.default_rng(0))
+    np.testing.assert_array_equal(counts.argmax(axis=1), fold)
+    np.testing.assert_array_equal(counts.sum(axis=1), examples)
+    assert ((counts > 0).sum(axis=1) == 1).all()
+
+
+def test_groups_with_a_label_are_counted():
+    labels, groups = np.array([0, 0, 1, 1, 1, 3]), np.array([4, 4, 4, 7, 9, 9])
+    np.testing.assert_array_equal(groups_with(labels, groups, 5), [1, 3, 0, 1, 0])
+
+
+def test_rows_or_groups_are_units():
+    np.testing.assert_array_equal(units_of(None, 3), [0, 1, 2])
+    np.testing.assert_array_equal(units_of(np.array([5, 2, 5, 9]), 4), [1, 0, 1, 2])

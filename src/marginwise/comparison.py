@@ -17,8 +17,14 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC
 
@@ -28,11 +34,15 @@ from marginwise._runtime.threads import one_thread
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._parameters import chosen_criterion
+from marginwise.multiplicity import units_of
 
 Rows = Indices
 
 #: The grid that a careful user would take, for standardised inputs.
 GRID = {"C": 2.0 ** np.arange(-3, 10, 2), "gamma": 2.0 ** np.arange(-11, 2, 2)}
+
+#: Parts of groups that are drawn until both sides have all classes.
+_DRAWS = 20
 
 #: Probabilities below this count as this, so that one of exactly zero does not make the mean infinite.
 _LEAST = 1e-15
@@ -41,15 +51,16 @@ _LEAST = 1e-15
 class GridSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """scikit-learn's SVC by grid search, and a calibrated copy of it for probabilities."""
 
-    def fit(self, X: Any, y: Any) -> GridSVC:
-        """Search the grid by five folds, then calibrate by five more; by fewer where a class has fewer rows."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> GridSVC:
+        """Search the grid by five folds, then calibrate by them; by fewer where a class has fewer rows."""
         folds = min(5, int(np.unique(y, return_counts=True)[1].min()))
         if folds < 2:
             raise InvalidInputError(
                 "y", Finding("has a class with one row"), "at least two rows of each class, for cross-validation"
             )
-        self.search_ = GridSearchCV(SVC(), GRID, cv=folds).fit(X, y)
-        self.calibrated_ = CalibratedClassifierCV(SVC(**self.search_.best_params_), cv=folds).fit(X, y)
+        cv = folds if groups is None else list(StratifiedGroupKFold(folds).split(X, y, groups))
+        self.search_ = GridSearchCV(SVC(), GRID, cv=cv).fit(X, y)
+        self.calibrated_ = CalibratedClassifierCV(SVC(**self.search_.best_params_), cv=cv).fit(X, y)
         self.classes_ = self.search_.classes_
         return self
 
@@ -93,12 +104,29 @@ def _as_floats(X: Any) -> Array:
     return np.asarray(X, dtype=float)
 
 
+class GridLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """scikit-learn's logistic regression, its penalty chosen by five folds."""
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> GridLogistic:
+        """Search, then train on all rows."""
+        cv = 5 if groups is None else StratifiedGroupKFold(5)
+        grid = {"C": 10.0 ** np.arange(-4, 5)}
+        self.search_ = GridSearchCV(LogisticRegression(max_iter=2000), grid, scoring="neg_log_loss", cv=cv)
+        self.classes_ = self.search_.fit(X, y, groups=groups).classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the classes."""
+        return self.search_.predict(X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return their probabilities."""
+        return self.search_.predict_proba(X)
+
+
 _PEERS: dict[str, Callable[[int, Mask], Any]] = {
     "grid-svc": lambda seed, words: make_pipeline(_numbers(words), GridSVC()),
-    "logistic": lambda seed, words: make_pipeline(
-        _numbers(words),
-        GridSearchCV(LogisticRegression(max_iter=2000), {"C": 10.0 ** np.arange(-4, 5)}, scoring="neg_log_loss", cv=5),
-    ),
+    "logistic": lambda seed, words: make_pipeline(_numbers(words), GridLogistic()),
     "forest": lambda seed, words: make_pipeline(_numbers(words), RandomForestClassifier(500, random_state=seed)),
     "boosting": lambda seed, words: _codes(words, seed),
 }
@@ -124,8 +152,20 @@ def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words:
     return tuned | {name: _PEERS[name](seed, words) for name in peers}
 
 
-def splits(y: npt.NDArray[Any], *, folds: int, test_fraction: float | None, seed: int) -> list[tuple[Rows, Rows]]:
-    """Return (training rows, test rows), each class spread evenly: folds, or one part that is held out."""
+def splits(
+    y: npt.NDArray[Any],
+    *,
+    folds: int,
+    test_fraction: float | None,
+    seed: int,
+    groups: npt.NDArray[Any] | None = None,
+) -> list[tuple[Rows, Rows]]:
+    """Return (training rows, test rows), each class spread evenly: folds, or one part that is held out.
+
+    Groups are on one side each, and classes spread as evenly as these allow.
+    """
+    if groups is not None:
+        return _group_splits(y, groups, folds, test_fraction, seed)
     classes, counts = np.unique(y, return_counts=True)
     scarce = classes[counts.argmin()]
     if test_fraction is None and counts.min() < folds:
@@ -142,9 +182,32 @@ def splits(y: npt.NDArray[Any], *, folds: int, test_fraction: float | None, seed
         ) from None
 
 
+def _group_splits(
+    y: npt.NDArray[Any], groups: npt.NDArray[Any], folds: int, test_fraction: float | None, seed: int
+) -> list[tuple[Rows, Rows]]:
+    """Return splits between groups under which no class is unknown in training."""
+    number = len(np.unique(groups))
+    if test_fraction is None and number < folds:
+        raise InvalidInputError("folds", folds, f"at most {number}, the number of groups")
+    if test_fraction is None:
+        found = StratifiedGroupKFold(folds, shuffle=True, random_state=seed).split(y, y, groups)
+        return [split for split in found if len(split[1])]
+    drawn = GroupShuffleSplit(_DRAWS, test_size=test_fraction, random_state=seed).split(y, y, groups)
+    try:
+        parts = [(train, test) for train, test in drawn if set(y[train]) == set(y[test])]
+    except ValueError as error:  # one side would be empty
+        raise InvalidInputError("test_fraction", test_fraction, f"another share of {number} groups ({error})") from None
+    if not parts:
+        raise InvalidInputError("test_fraction", test_fraction, "a share under which both parts have all classes")
+    return parts[:1]
+
+
 @dataclass(frozen=True, eq=False)
 class SplitScore:
-    """What one classifier did on one split: on each test row whether it was wrong, its loss and its confidence."""
+    """What one classifier did on one split: on each test row whether it was wrong, its loss and its confidence.
+
+    ``units`` are the numbers of what is independent: the rows, or their groups.
+    """
 
     method: str
     split: int
@@ -152,6 +215,7 @@ class SplitScore:
     log_loss: Array
     confidence: Array
     seconds: float
+    units: Indices
     failure: str = ""
 
 
@@ -159,9 +223,9 @@ class SplitScore:
 class Score:
     """A classifier over all test rows; NaN where it failed, and then ``failure`` says why.
 
-    ``gap`` is its log-loss minus the best one's. Each ``…_deviation`` is a standard error over the rows; that of the
-    gap is of differences row by row, in which what makes a row hard for all cancels. ``seconds`` are those of one fit.
-    ``split_errors`` and ``split_log_losses`` are the means on each split.
+    ``gap`` is its log-loss minus the best one's. Each ``…_deviation`` is a standard error over the rows, or over their
+    groups; that of the gap is of differences row by row, in which what makes a row hard for all cancels. ``seconds``
+    are those of one fit. ``split_errors`` and ``split_log_losses`` are the means on each split.
     """
 
     method: str
@@ -184,10 +248,11 @@ def run_parts(
     methods: Mapping[str, Any],
     rows: Sequence[tuple[Rows, Rows]],
     n_jobs: int | None = 1,
+    groups: npt.NDArray[Any] | None = None,
 ) -> Iterator[SplitScore]:
     """Yield the parts as they are ready: each method on each split, in processes, with one BLAS thread."""
     tasks = (
-        delayed(_part)(name, number, method, X, y, train, test)
+        delayed(_part)(name, number, method, X, y, train, test, groups)
         for number, (train, test) in enumerate(rows)
         for name, method in methods.items()
     )
@@ -210,18 +275,18 @@ def scores(parts: Sequence[SplitScore]) -> list[Score]:
 
 
 def _score(method: str, parts: Sequence[SplitScore], gap: Array) -> Score:
-    wrong, loss, confidence = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("wrong", "log_loss", "confidence")
+    wrong, loss, confidence, units = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("wrong", "log_loss", "confidence", "units")
     )
     return Score(
         method,
         float(wrong.mean()),
-        _deviation(wrong),
+        _deviation(wrong, units),
         float(loss.mean()),
-        _deviation(loss),
+        _deviation(loss, units),
         calibration_error(confidence, ~wrong),
         float(gap.mean()),
-        _deviation(gap),
+        _deviation(gap, units),
         float(np.mean([part.seconds for part in parts])),
         tuple(float(part.wrong.mean()) for part in parts),
         tuple(float(part.log_loss.mean()) for part in parts),
@@ -241,22 +306,42 @@ def calibration_error(confidence: Array, right: Mask, bins: int = 10) -> float:
 
 
 def _part(
-    name: str, number: int, method: Any, X: npt.NDArray[Any], y: npt.NDArray[Any], train: Rows, test: Rows
+    name: str,
+    number: int,
+    method: Any,
+    X: npt.NDArray[Any],
+    y: npt.NDArray[Any],
+    train: Rows,
+    test: Rows,
+    groups: npt.NDArray[Any] | None,
 ) -> SplitScore:
     start = time.perf_counter()
     nothing = np.empty(0)
+    units = test if groups is None else units_of(groups, len(y))[test]
     try:
         with warnings.catch_warnings(), one_thread():
             warnings.simplefilter("ignore")
-            model = clone(method).fit(X[train], y[train])
+            model = clone(method).fit(X[train], y[train], **_together(method, groups, train))
             seconds = time.perf_counter() - start
             wrong = model.predict(X[test]) != y[test]
             probabilities = model.predict_proba(X[test])
     except (MarginwiseError, ValueError, ArithmeticError) as error:
-        return SplitScore(name, number, nothing.astype(bool), nothing, nothing, time.perf_counter() - start, str(error))
+        seconds = time.perf_counter() - start
+        return SplitScore(name, number, nothing.astype(bool), nothing, nothing, seconds, units, str(error))
     own = probabilities[np.arange(len(test)), np.searchsorted(model.classes_, y[test])]
-    return SplitScore(name, number, wrong, -np.log(np.maximum(own, _LEAST)), probabilities.max(axis=1), seconds)
+    return SplitScore(name, number, wrong, -np.log(np.maximum(own, _LEAST)), probabilities.max(axis=1), seconds, units)
 
 
-def _deviation(values: npt.NDArray[Any]) -> float:
-    return float(values.std() / np.sqrt(len(values)))
+def _together(method: Any, groups: npt.NDArray[Any] | None, train: Rows) -> dict[str, Any]:
+    """Return the groups of training rows as an argument of the method's fit, if it can leave them out."""
+    last, prefix = method, ""
+    if isinstance(method, Pipeline):
+        name, last = method.steps[-1]
+        prefix = f"{name}__"
+    takes = groups is not None and isinstance(last, (TunedSVC, GridSVC, GridLogistic))
+    return {f"{prefix}groups": groups[train]} if groups is not None and takes else {}
+
+
+def _deviation(values: npt.NDArray[Any], units: Indices) -> float:
+    """Return the standard error of a mean over independent units."""
+    return float(np.linalg.norm(np.bincount(units, values - values.mean())) / len(values))

@@ -97,7 +97,7 @@ def assign_folds(
 
 
 def assign_groups(labels: Indices, groups: Indices, n_folds: int, rng: np.random.Generator) -> Indices:
-    """Return the fold of each row: every group is in one fold, and folds have labels in equal shares as far as they can.
+    """Return the fold of each row: groups are in one fold each, and labels in equal shares as far as that can be.
 
     From the largest group on, each goes where it adds least to the sum over folds and labels of the squared share of a
     label's rows; never does a fold get all rows of a label if another place is left.
@@ -116,6 +116,11 @@ def assign_groups(labels: Indices, groups: Indices, n_folds: int, rng: np.random
         fold[one] = np.argmin(load @ own + shares.shape[1] * whole + 1e-9 * load.sum(axis=1))
         load[fold[one]] += own
     return fold[numbers.reshape(-1)]
+
+
+def units_of(groups: Indices | None, n: int) -> Indices:
+    """Return the number from 0 of what each of n rows is part of: itself, or its group."""
+    return np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(-1)
 
 
 def groups_with(labels: Indices, groups: Indices, n_classes: int) -> Indices:

@@ -43,7 +43,7 @@ def peak_bytes(n_rows: int, n_inputs: int, n_classes: int) -> int:
     """Return about how many bytes of memory a fit takes at its peak."""
     kept = 0
     if n_rows > SCHEDULE.exact_rows:
-        m = local_size(n_rows)
+        m = local_size(n_rows, n_classes)
         most = min(SCHEDULE.most_inducing_classes, SCHEDULE.feature_numbers // n_rows)
         kept = n_rows * (2 * m * _LOCAL if m else max(SCHEDULE.tuning_rank, most) * _INDUCING)
     exact = _EXACT * min(n_rows, SCHEDULE.exact_rows) ** 2

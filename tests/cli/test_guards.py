@@ -107,7 +107,9 @@ def test_class_weight_is_that_of_the_estimator(run, tmp_path: Path, monkeypatch:
 
     seen = []
     fit = TunedSVC.fit
-    monkeypatch.setattr(TunedSVC, "fit", lambda self, X, y: seen.append(self.class_weight) or fit(self, X, y))
+    monkeypatch.setattr(
+        TunedSVC, "fit", lambda self, *rows, **more: seen.append(self.class_weight) or fit(self, *rows, **more)
+    )
     for options in ([], ["--class-weight", "balanced"]):
         assert run("fit", table_of(tmp_path), *FIT, *options)[0] == 0
     assert seen == [None, "balanced"]

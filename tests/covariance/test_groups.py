@@ -117,7 +117,7 @@ def test_cavities_of_expectation_propagation_are_its_gaussian_without_the_groups
 
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])
 def test_expectation_propagation_without_a_group_is_near_that_on_the_other_rows(slack):
-    """Other rows' sites have known the group, which is all that is approximate; rows left out one by one are far off."""
+    """Other rows' sites have known the group, which is all that is approximate; leaving out single rows is far off."""
     problem = grouped("dense")
     posterior = site_posterior(problem, H, as_slack(slack))
     ours = leave_one_out(posterior.gaussian, posterior.likelihood, problem).log_probability

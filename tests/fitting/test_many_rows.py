@@ -10,7 +10,7 @@ import pytest
 from marginwise import TunedSVC
 from marginwise.fitting.stacking import kept_weights
 
-SMALL = {"exact_rows": 200, "wide_rows": 400, "wide_local": 60}
+SMALL = {"additive_from": 200, "exact_rows": 200, "wide_rows": 400, "wide_local": 60}
 
 
 def steps(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

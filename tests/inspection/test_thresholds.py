@@ -8,7 +8,8 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from held_out_models import Predicted, some_classes
 from marginwise.errors import InvalidInputError
-from marginwise.inspection import Proportion, held_out_report, operating_points
+from marginwise.inspection import HeldOutReport, Proportion, held_out_report, operating_points
+from marginwise.inspection.thresholds import _point
 
 
 def made_up(strength: float = 1.5, n: int = 500) -> Predicted:
@@ -73,3 +74,24 @@ def test_what_cannot_be_asked_for() -> None:
     two = made_up()
     with pytest.raises(InvalidInputError, match=r"target is 1\.5"):
         operating_points(two, two.y, target=1.5)
+
+
+def test_intervals_count_groups():
+    """A table ten times over, in groups of the same row, has the intervals of the table, but for the errors' own."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=200)
+    codes = (rng.uniform(size=200) < p).astype(int)
+    columns = np.array(["no", "yes"]), np.column_stack([1.0 - p, p]), codes, np.ones(200), np.arange(200)
+    again = [np.repeat(column, 10, axis=0) for column in columns[1:4]]
+    once, rows, grouped = (
+        _point(report, 1, 0.5, report.predicted == 1)
+        for report in (
+            HeldOutReport(*columns),
+            HeldOutReport(columns[0], *again, np.arange(2000)),
+            HeldOutReport(columns[0], *again, np.arange(2000), np.repeat(np.arange(200), 10)),
+        )
+    )
+    for one, loose, own in zip(once[1:], rows[1:], grouped[1:], strict=True):
+        assert loose.high - loose.low < 0.5 * (one.high - one.low)
+        assert own.value == pytest.approx(one.value)
+        assert own == pytest.approx(one, abs=0.003)

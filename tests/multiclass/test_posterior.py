@@ -57,23 +57,45 @@ def test_of_a_row_that_is_two_examples_one_is_left_out():
     assert variance[3] == pytest.approx(MODEL.C * (k[3] - k @ np.linalg.solve(noisy, k)), rel=1e-9)
 
 
-def test_the_mode_is_that_of_direct_minimisation():
-    problem = _problem()
-    gram = 4.0 * MODEL.kernel.gram(X)
+def _directly(gram, indicators) -> np.ndarray:
+    """Return the probabilities at the mode, θ = Lu with LLᵀ = K, by a search over u."""
     factor = np.linalg.cholesky(gram + 1e-10 * np.eye(N))
 
     def loss(u):
-        theta = factor @ u.reshape(N, K)
-        slope = WEIGHTS[:, None] * (softmax(theta, axis=1) - _indicators())
-        value = -WEIGHTS @ log_softmax(theta, axis=1)[np.arange(N), Y.astype(int)] + 0.5 * u @ u
+        theta = factor @ u.reshape(indicators.shape)
+        slope = WEIGHTS[:, None] * (softmax(theta, axis=1) - indicators)
+        value = -np.sum(WEIGHTS[:, None] * indicators * log_softmax(theta, axis=1)) + 0.5 * u @ u
         return value, (factor.T @ slope).ravel() + u
 
-    found = minimize(loss, np.zeros(N * K), jac=True, method="L-BFGS-B", options={"maxiter": 3000, "ftol": 1e-15})
-    kernel = MODEL.kernel.scaled(4.0)
+    options = {"maxiter": 20_000, "maxfun": 20_000, "ftol": 1e-15, "gtol": 1e-9}
+    found = minimize(loss, np.zeros(indicators.size), jac=True, method="L-BFGS-B", options=options)
+    return softmax(factor @ found.x.reshape(indicators.shape), axis=1)
+
+
+def test_the_mode_is_that_of_direct_minimisation():
+    problem, kernel = _problem(), MODEL.kernel.scaled(4.0)
     assert kernel is not None
     theta, p = softmax_mode(problem, problem.covariance(Model(1.0, kernel)))
     np.testing.assert_allclose(p, softmax(theta, axis=1), rtol=1e-12)
-    np.testing.assert_allclose(p, softmax(factor @ found.x.reshape(N, K), axis=1), atol=2e-3)
+    np.testing.assert_allclose(p, _directly(4.0 * MODEL.kernel.gram(X), _indicators()), atol=2e-3)
+
+
+def test_the_mode_of_two_classes_is_found_by_few_steps_which_are_shortened_where_they_go_too_far(monkeypatch):
+    labels = (X[:, 0] > 0).astype(float)
+    problem = MulticlassProblem(X, labels, WEIGHTS, None, np.ones(N), n_classes=2)
+    covariance, factors = problem.covariance(Model(1.0, MODEL.kernel)), []
+    solver = type(covariance).dual_solver
+    mode = _directly(MODEL.kernel.gram(X), np.eye(2)[labels.astype(int)])
+    for too_long in (1.0, 3.0):  # three times a Newton step overshoots by twice the distance, and more each time
+
+        def longer(own, tau, factor=too_long):
+            factors.append(factor)
+            solve = solver(own, tau)
+            return lambda nu: factor * solve(nu)
+
+        monkeypatch.setattr(type(covariance), "dual_solver", longer)
+        np.testing.assert_allclose(softmax_mode(problem, covariance)[1], mode, atol=2e-3)
+    assert factors.count(1.0) <= 6
 
 
 def test_softmax_without_an_example_is_near_to_training_without_it():

@@ -59,15 +59,18 @@ def run(arguments: argparse.Namespace) -> int:
     warn(check_table(table))
     words = np.isin(table.feature_names, list(table.categories))
     methods = contestants(arguments.criteria, arguments.peers, arguments.seed, words)
-    rows = splits(table.y, folds=arguments.folds, test_fraction=arguments.test_fraction, seed=arguments.seed)
+    groups = np.array(table.groups) if table.groups else None
+    shares = {"folds": arguments.folds, "test_fraction": arguments.test_fraction}
+    rows = splits(table.y, **shares, seed=arguments.seed, groups=groups)
     parts = []
     with counter(False if arguments.quiet else None, "fits", len(methods) * len(rows)) as count:
-        for part in run_parts(_with_days(table), table.y, methods, rows, arguments.jobs):
+        for part in run_parts(_with_days(table), table.y, methods, rows, arguments.jobs, groups):
             parts.append(part)
             count(1)
     ranked = scores(parts)
     held_out = sum(len(test) for _, test in rows)
     how = f"{len(rows)} folds" if arguments.test_fraction is None else f"{held_out} of {len(table.y)} rows held out"
+    how += "" if groups is None else f", {numbered(len(np.unique(groups)), 'group')} on one side each"
     size = f"{numbered(len(table.y), 'row')}, {numbered(table.X.shape[1], 'input')}"
     title = f"{Path(arguments.table).name}: {size}, target {table.target_name}"
     if arguments.report is not None:
@@ -102,7 +105,8 @@ def _with_days(table: Any) -> Any:
 
 _HEADER = ["", "error", "log-loss", "behind the best", "calibration error", "seconds"]
 _NOTE = (
-    "± one standard error over the test rows; behind the best: difference in log-loss, row by row; seconds: of one fit."
+    "± one standard error over the test rows, or their groups; behind the best: difference in log-loss, row by row; "
+    "seconds: of one fit."
 )
 _CALIBRATION = "Calibration error: how far the confidence in a prediction and the share of right ones are apart."
 

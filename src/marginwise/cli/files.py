@@ -20,6 +20,12 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool) -> Non
     )
     if target:
         parser.add_argument("--target", "-t", metavar="COLUMN", help="the column to predict (default: the last)")
+        parser.add_argument(
+            "--groups",
+            "-g",
+            metavar="COLUMN",
+            help="the column that says which rows belong together, such as the patient; it is no input",
+        )
         add_drop_argument(parser)
         parser.add_argument(
             "--missing-values",
@@ -73,6 +79,7 @@ def read_table(arguments: argparse.Namespace) -> Any:
     return load_table(
         table_path(arguments),
         arguments.target,
+        groups=arguments.groups,
         drop=arguments.drop,
         missing_values=arguments.missing_values,
         identifiers="set aside",

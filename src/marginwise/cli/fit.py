@@ -16,6 +16,7 @@ from marginwise.cli.report import add_report_arguments, chosen_class
 from marginwise.cli.text import tell, warn
 from marginwise.errors import (
     ConvergenceWarning,
+    GroupWarning,
     InvalidInputError,
     MarginwiseError,
     NothingLearntWarning,
@@ -104,7 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         warnings.simplefilter("always", ConvergenceWarning)
         warnings.simplefilter("ignore", TableWarning)  # guards say the same with names
         warnings.simplefilter("always", NothingLearntWarning)
-        model.fit(table.X, table.y)
+        warnings.simplefilter("always", GroupWarning)
+        model.fit(table.X, table.y, groups=table.groups or None)
     seconds = time.perf_counter() - start
     if model_path is not None:  # before anything else: whatever happens now, the fit is kept
         from marginwise.cli.model_file import write_model

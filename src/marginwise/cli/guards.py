@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from marginwise._arrays import Array
 from marginwise._wording import numbered, some
@@ -23,6 +26,23 @@ _MOST_DATES = 12
 #: Different words beyond which a column that has them in more than half of its rows is no category.
 _MOST_WORDS = 10
 
+#: Fewest values of a column that may say which rows belong together; of one that is known by its order alone.
+_FEWEST_GROUPS, _FEWEST_RUNS = 5, 20
+
+#: The last word in the name of such a column.
+_GROUP_NAMES = (
+    "id",
+    "patient",
+    "subject",
+    "participant",
+    "respondent",
+    "user",
+    "customer",
+    "client",
+    "session",
+    "animal",
+)
+
 #: Rows from which on rising whole numbers are no accident.
 _FEWEST_RISING = 8
 
@@ -31,7 +51,8 @@ def check_table(table: Table) -> list[str]:
     """Return warnings about a table; what makes it useless is an error."""
     _require_classes(table)
     _require_categories(table)
-    return [*table.schema.remarks, *_rare_classes(table), *_many_numbers(table), *_row_numbers(table)]
+    remarks = [*_rare_classes(table), *_many_numbers(table), *_row_numbers(table), *_groups(table)]
+    return [*table.schema.remarks, *remarks]
 
 
 def require_folds(table: Table, ard: str | float) -> None:
@@ -111,6 +132,39 @@ def _row_numbers(table: Table) -> Iterator[str]:
             f"{some(map(repr, names))} {'rises' if len(names) == 1 else 'rise'} from row to row, like a row number: "
             f"{option('--drop', names)} unless it is there to be learnt from"
         )
+
+
+def _groups(table: Table) -> Iterator[str]:
+    """Point at a column that seems to say which rows belong together."""
+    if table.groups:
+        return
+    for name, column in zip(table.feature_names, table.X.T, strict=True):
+        words = name in table.categories
+        if not words and (name in table.dates or not _whole(column.astype(float))):
+            continue
+        number = len({cell for cell in column.tolist() if cell is not None})
+        many = _FEWEST_GROUPS <= number <= len(column) / 2
+        if many and (_names_group(name) or (words and number >= _FEWEST_RUNS and _in_runs(column))):
+            yield (
+                f"{name!r} seems to say which rows belong together: {option('--groups', [name])} leaves these out "
+                f"together, so that what is expected is true for new ones (or {option('--drop', [name])})"
+            )
+
+
+def _whole(column: Array) -> bool:
+    """Return whether all cells are whole numbers and there."""
+    return bool((column == np.round(column)).all())
+
+
+def _names_group(name: str) -> bool:
+    """Return whether a column is called as what has several rows is."""
+    words = re.findall("[A-Z]?[a-z]+|[A-Z]+", name)
+    return bool(words) and words[-1].lower() in _GROUP_NAMES
+
+
+def _in_runs(column: npt.NDArray[Any]) -> bool:
+    """Return whether rows with the same word follow each other."""
+    return 1 + np.count_nonzero(column[1:] != column[:-1]) == len(set(column.tolist()))
 
 
 def _rises(column: Array) -> bool:

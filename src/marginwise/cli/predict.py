@@ -125,7 +125,8 @@ def _trained_on(share: float, model: Any) -> list[str]:
     if share == 0.0:
         return []
     which = "all of these rows" if share == 1.0 else f"{percent(share)} of these rows"
-    expected = f": expect {percent(model.expected_error_)} on new data" if hasattr(model, "expected_error_") else ""
+    new = "new data" if getattr(model, "n_groups_", None) is None else "new groups"
+    expected = f": expect {percent(model.expected_error_)} on {new}" if hasattr(model, "expected_error_") else ""
     return [f"the model was trained on {which}, so its error on them is too low{expected}"]
 
 

@@ -113,6 +113,7 @@ class GroupCavities:
         members = members_of(groups)
         blocks = []
         for rows, sigma in zip(members, gaussian.group_covariances(members), strict=True):
+            sigma = sigma.astype(float)  # blocks may be of single precision
             free = -sigma * gaussian.tau[rows][:, None]
             np.einsum("ijj->ij", free)[...] = gaussian.free[rows]
             blocks.append(np.linalg.solve(free, sigma))

@@ -50,6 +50,8 @@ class Table:
         Where each row stands in the file, the first below the header being 1: rows without a label are left out.
     row_names : tuple of str
         How a column that was set aside calls the rows; empty if there is none.
+    groups : tuple of str
+        The group that each row belongs to, as it is written; empty unless a column was named.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Table:
     schema: Schema
     row_numbers: npt.NDArray[np.intp]
     row_names: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     __repr__ = summary
 
@@ -138,6 +141,7 @@ def load_table(
     path: str | os.PathLike[str],
     target: str | int | None = None,
     *,
+    groups: str | int | None = None,
     drop: Sequence[str | int] = (),
     categories: Mapping[str, Sequence[str]] | None = None,
     missing: str = "keep",
@@ -163,6 +167,8 @@ def load_table(
         The file.
     target : str or int, optional
         Name or position of the column to predict; by default the last.
+    groups : str or int, optional
+        Name or position of the column that says which rows belong together, such as the patient. It is no input.
     drop : sequence of str or int, optional
         Columns to leave out, such as row numbers and names.
     categories : mapping of str to sequence of str, optional
@@ -216,15 +222,13 @@ def load_table(
     file = Path(path).expanduser()
     content = read_bytes(file)
     if is_libsvm(file, content):
-        for argument, value in (("target", target), ("drop", drop), ("categories", categories)):
-            if value not in (None, (), [], {}):
-                raise _nameless(argument, value, file)
-        X, y, names = read_libsvm(file, content)
-        numbers = np.arange(1, len(y) + 1)
-        return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
-    grid = _grid(file, content, said, _names([target, *drop, *(categories or ())]))
+        return _of_libsvm(file, content, target=target, groups=groups, drop=drop, categories=categories)
+    grid = _grid(file, content, said, _names([target, groups, *drop, *(categories or ())]))
     goal = grid.index("target", -1 if target is None else target)
-    left_out = {goal, *(grid.index("drop", column) for column in drop)}
+    together = [] if groups is None else [grid.index("groups", groups)]
+    if goal in together:
+        raise InvalidInputError("groups", groups, "another column than the target")
+    left_out = {goal, *together, *(grid.index("drop", column) for column in drop)}
     columns = [j for j in range(len(grid.names)) if j not in left_out]
     if not columns:
         raise wrong_file(
@@ -232,7 +236,7 @@ def load_table(
             f"at least one column in addition to the target {grid.names[goal]!r}; name the delimiter if it has more",
         )
     known = {grid.index("categories", name): values for name, values in (categories or {}).items()}
-    grid = grid.with_missing([*columns, goal], missing_values)
+    grid = grid.with_missing([*columns, goal, *together], missing_values)
     without = [(i, goal) for i in grid.missing(goal)]
     if len(without) == len(grid.lines):
         require_no_missing(grid, without)
@@ -251,7 +255,30 @@ def load_table(
     remarks = (*_unlabelled(grid.names[goal], without), *_set_aside(grid, naming), *schema.remarks)
     schema = replace(schema, target=grid.names[goal], missing_values=tuple(missing_values), remarks=remarks)
     row_names = grid.words(naming[0]) if naming else ()
-    return Table(X, as_labels(grid.labels(goal)), schema, np.array(kept) + 1, row_names)
+    belonging = _belonging(grid, together[0]) if together else ()
+    return Table(X, as_labels(grid.labels(goal)), schema, np.array(kept) + 1, row_names, belonging)
+
+
+def _of_libsvm(file: Path, content: bytes, **named: Any) -> Table:
+    """Return the table in a LIBSVM file, whose columns cannot be named."""
+    for argument, value in named.items():
+        if value not in (None, (), [], {}):
+            raise _nameless(argument, value, file)
+    X, y, names = read_libsvm(file, content)
+    numbers = np.arange(1, len(y) + 1)
+    return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
+
+
+def _belonging(grid: Grid, column: int) -> tuple[str, ...]:
+    """Return the group of each row."""
+    without = [(i, column) for i in grid.missing(column)]
+    if without:
+        raise wrong_file(
+            grid.path,
+            f"a group for each row, but {len(without)} of its cells are missing: {grid.places(without)}; "
+            "give a row that belongs to no other a group of its own",
+        )
+    return grid.words(column)
 
 
 def _unlabelled(target: str, without: Sequence[tuple[int, int]]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -24,7 +25,7 @@ from marginwise.row_hash import draw_rows, first_rows, group_ids, hash_rows, joi
 #: Beyond these, penalties C w_i lose their digits.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 
-#: Parts that groups are assigned to, of which some are set aside.
+#: Most parts that groups are assigned to, of which some are set aside.
 _PARTS = 20
 
 
@@ -127,7 +128,7 @@ class ClassificationTable:
     @cached_property
     def _groups(self) -> tuple[Indices, Indices]:
         """An order in which equal examples follow each other, and where in it each begins."""
-        keys = [self.codes] if self.groups is None else [self.groups, self.codes]
+        keys = [self.codes] if self.groups is None else [self.groups, self._contents[self.groups], self.codes]
         order = np.lexsort([self.weights, *keys, *self.X.T[::-1]])
         X = self.X[order]
         same = (X[1:] == X[:-1]) | (np.isnan(X[1:]) & np.isnan(X[:-1]))
@@ -135,6 +136,16 @@ class ClassificationTable:
         for key in keys:
             new |= key[order][1:] != key[order][:-1]
         return order, np.concatenate([[0], 1 + np.flatnonzero(new)])
+
+    @cached_property
+    def _contents(self) -> npt.NDArray[np.uint64]:
+        """A number for each group that depends on nothing but its examples: neither on their order nor on its name."""
+        assert self.groups is not None
+        numbers = hash_rows(np.column_stack([self.X, self.codes]), 0)
+        groups, numbers = np.unique(np.array([self.groups, numbers], dtype=np.uint64), axis=1)
+        contents = np.zeros(int(self.groups.max()) + 1, dtype=np.uint64)
+        np.add.at(contents, groups.astype(np.intp), numbers)  # wraps around
+        return contents
 
     def merged_unsorted(self) -> ClassificationTable:
         """Return the same for rows that are not in memory, in the order that they have."""
@@ -198,6 +209,8 @@ def classified(X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: An
     _check_range(weights)
     places = np.where(kept, np.cumsum(kept) - 1, -1)
     numbers = None if numbers is None else numbers[kept]
+    if numbers is not None and len(np.unique(numbers)) == len(numbers):
+        numbers = None  # a group for each row is none
     return ClassificationTable(X, codes, weights, classes, counts_of(given), places, numbers)
 
 
@@ -240,8 +253,9 @@ def set_aside(codes: Indices, fraction: float | None, rng: np.random.Generator, 
     if fraction is None:
         return aside
     if groups is not None:
-        parts = min(_PARTS, len(np.unique(groups)))
-        return assign_groups(codes, groups, parts, rng) < np.clip(round(fraction * parts), 1, parts - 1)
+        most = min(_PARTS, len(np.unique(groups)))
+        share = Fraction(min(max(fraction, 1.0 / most), 1.0 - 1.0 / most)).limit_denominator(most)
+        return assign_groups(codes, groups, share.denominator, rng) < share.numerator
     for code in range(codes.max() + 1):
         rows = np.flatnonzero(codes == code)
         if len(rows) < 2:

@@ -12,12 +12,18 @@ from marginwise._wording import some
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.multiplicity import groups_with
 
+#: Pairs of rows of one group, the numbers in the blocks that are left out: 1 GB.
+_MOST_PAIRS = 2**27
+
 _WANTED = "for each row the group that it belongs to, such as its patient"
 
 
 def group_numbers(groups: Any, n: int) -> Indices:
     """Return a number for each of n rows, equal for rows of one group; labels of groups are of any hashable kind."""
-    labels = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
+    if isinstance(groups, list | tuple):
+        labels = np.fromiter(groups, dtype=object, count=len(groups))  # of tuples, too, no matrix
+    else:
+        labels = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)
     if labels.shape != (n,):
         raise InvalidInputError("groups", Finding(f"has shape {labels.shape}"), f"shape ({n},), {_WANTED}")
     values = labels.tolist()
@@ -40,6 +46,10 @@ def require_groups(groups: Indices, codes: Indices, classes: npt.NDArray[Any]) -
     if groups.max() == groups.min():
         found = Finding("has one group only")
         raise InvalidInputError("groups", found, "at least two groups: what is left out is one group at a time")
+    sizes = np.bincount(groups)
+    if float(sizes @ sizes) > _MOST_PAIRS:
+        found = Finding(f"has groups of up to {sizes.max()} rows, whose covariances with each other are too many")
+        raise InvalidInputError("groups", found, "smaller groups; give fewer rows of each, drawn at random")
     numbers = groups_with(codes, groups, len(classes))
     rare = [repr(label) for label in classes[numbers == 1].tolist()]
     which = f"class {rare[0]} is" if len(rare) == 1 else f"classes {some(rare)} are each"

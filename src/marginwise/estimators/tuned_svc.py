@@ -28,6 +28,7 @@ from marginwise.errors import (
     NothingLearntWarning,
     TableWarning,
 )
+from marginwise.estimators._alike import ALIKE, alike_in_runs
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
 from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
@@ -199,6 +200,7 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
     """
 
     _group_remarks: tuple[str, ...] = ()  # of models from before there were groups
+    _groups: Indices | None = None
     n_groups_: int | None = None
 
     def __init__(
@@ -298,9 +300,10 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         table, self._encoding, inputs = self._read(X, y, sample_weight, groups)
         self.classes_ = table.classes
-        self._group_remarks, self.n_groups_ = self._check_groups(table)
+        self._group_remarks, self.n_groups_ = self._check_groups(table, inputs, told=groups is not None)
         self._importance, self._places = table.importance, table.places
         self._codes = table.codes.astype(np.min_scalar_type(len(table.classes)))
+        self._groups = table.groups
         aside = set_aside(table.codes, self.validation_fraction, np.random.default_rng(seed), table.groups)
         data = TrainingData(_problem(inputs, table), None)
         size = chosen_subset(self.subset, self.rank, len(table.codes))
@@ -365,10 +368,14 @@ class TunedSVC(DescribingMixin, CallbackSupportMixin, TableMixin, ClassifierMixi
             svm=self.predictor == "svm",
         )
 
-    def _check_groups(self, table: ClassificationTable) -> tuple[tuple[str, ...], int | None]:
+    def _check_groups(
+        self, table: ClassificationTable, inputs: Any, *, told: bool
+    ) -> tuple[tuple[str, ...], int | None]:
         """Return remarks on the groups of a table, and their number, after a look at whether they can be left out."""
         if table.groups is None:
-            return (), None
+            if told or is_dask(inputs) or not alike_in_runs(inputs, table.codes, table.places[table.places >= 0]):
+                return (), None
+            return (ALIKE,), None
         criterion, _ = chosen_criterion(self.criterion, self.slack)
         if criterion is not None and criterion.leaves_rows:
             raise InvalidInputError(

@@ -15,6 +15,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, log_expit, logit
 
 from marginwise._arrays import Array, Indices
+from marginwise.multiplicity import units_of
 
 #: Number of groups.
 _GROUPS = 10
@@ -71,7 +72,7 @@ def cross_calibrated(log_proba: Array, labels: Indices, weights: Array, groups: 
 
     A calibration that has seen an example knows a little of its label, and of those of its group.
     """
-    units = np.arange(len(labels)) if groups is None else np.unique(groups, return_inverse=True)[1].reshape(-1)
+    units = units_of(groups, len(labels))
     part = (np.random.default_rng(0).permutation(units.max() + 1) % _PARTS)[units]
     corrected = np.empty_like(log_proba)
     for k in range(_PARTS):

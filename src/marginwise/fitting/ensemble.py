@@ -137,6 +137,8 @@ class Ensemble:
         How members vote; None if their probabilities are averaged.
     machines : PairMachines or None
         The SVM, where it was trained with the ensemble.
+    groups : array of int or None
+        Numbers of the groups of rows that were left out together.
     """
 
     X: Array
@@ -153,6 +155,7 @@ class Ensemble:
     vote: Vote | None = None
     machines: PairMachines | None = None
     held_out_wrong: Array | None = None
+    groups: Indices | None = None
 
     def __repr__(self) -> str:
         return summary(self, "X", "n_classes", "members")
@@ -228,7 +231,7 @@ class Ensemble:
         """Return the same without training rows, where members do without them."""
         X, codes, sample_weight, held_out = self.X[:0], self.codes[:0], self.sample_weight[:0], self.held_out[:0]
         none = replace(self, X=X, codes=codes, sample_weight=sample_weight, held_out=held_out)
-        return replace(none, held_out_wrong=None, svm_weights=None)
+        return replace(none, held_out_wrong=None, svm_weights=None, groups=None)
 
     @property
     def rows(self) -> Array:
@@ -308,7 +311,8 @@ class Ensemble:
         step = -(-len(self.rows) // _MOST_SURROUNDINGS)
         kernel = self.main.hyperparameters.kernel
         with threads_for(min(len(self.X), _MOST_SURROUNDINGS)):
-            return surroundings(kernel, self.main.inputs(self.X[::step]), self.sample_weight[::step])
+            groups = None if self.groups is None else self.groups[::step]
+            return surroundings(kernel, self.main.inputs(self.X[::step]), self.sample_weight[::step], groups)
 
     def latent_sum(self, X: Array, weights: Array) -> tuple[Array, Array]:
         """Return mean and variance of Σ_i w_i f(x_i) for the latent functions f of :meth:`latent`, shape (K,)."""

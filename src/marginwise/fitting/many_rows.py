@@ -25,7 +25,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, WarmStart, selected, with_curvature, with_restarts
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
-from marginwise.multiplicity import assign_groups
+from marginwise.multiplicity import assign_groups, units_of
 from marginwise.problem import Problem
 from marginwise.tuning import Tuning, tune_problem
 
@@ -38,25 +38,22 @@ _PARTS = 3
 
 def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     """Return what to train on so many rows, of which there is a sample to tune on."""
-    views: list[View | None] = [None]
-    if config.declared.scored:
-        views.append(NormalScores.of(sample.X, sample.weights))
-    choices: list[Choice] = []
-    start, spreads = config.declared.start, config.declared.spreads
+    declared = config.declared
+    as_they_are = _Searches(sample, n_rows, None, config)
     with one_thread():
-        for view in views:
-            if choices and config.settings.limits.is_late:
-                break  # the first view predicts alone
-            rows = sample if view is None else selected(sample, view)
-            found = _Searches(rows, n_rows, view, config)
-            begun = found.searcher.first(start, found.searcher.quiet if choices else config.settings)
-            optima = distinct_optima(begun) if config.all_optima else best_only(begun)
-            for one in optima:
-                choices.append(found.choice(one.tuning, spreads, one.share))
-                spreads = tuple(s for s in spreads if s == choices[-1].candidate.spread)  # the others take it
-            start = begun.hyperparameters
-    total = sum(choice.weight for choice in choices)
-    return Chosen([choice._replace(weight=choice.weight / total) for choice in choices], None)
+        begun = as_they_are.searcher.first(declared.start, config.settings)
+        optima = distinct_optima(begun) if config.all_optima else best_only(begun)
+        choices: list[Choice] = []
+        spreads = declared.spreads
+        for one in optima:
+            choices.append(as_they_are.choice(one.tuning, spreads, one.share))
+            spreads = (choices[-1].candidate.spread,)  # the others take it
+        if not declared.scored or config.settings.limits.is_late:
+            return Chosen(choices, None)
+        view = NormalScores.of(sample.X, sample.weights)
+        again = _Searches(selected(sample, view), n_rows, view, config)
+        choices += [again.again(choice) for choice in choices]
+    return Chosen([choice._replace(weight=choice.weight / 2) for choice in choices], None)
 
 
 class _Searches(NamedTuple):
@@ -74,9 +71,15 @@ class _Searches(NamedTuple):
     def choice(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Choice:
         """Return a member from where a search with one length scale has ended, with the best of some spreads."""
         spread, near = self._near(begun, spreads)
-        tuning = with_restarts(begun, self._last(spread, near))
+        tuning = with_restarts(begun, self._last(spread, near, SCHEDULE.wide_evaluations))
         labels, scale = self._labels(tuning.hyperparameters)
         return Choice(Candidate(self.config.declared.start, spread, labels), tuning, scale, weight, self.view)
+
+    def again(self, found: Choice) -> Choice:
+        """Return a member from where another's search has ended, who saw the same rows in another way."""
+        near = WarmStart.after(self.searcher.criterion, found.tuning)
+        tuning = self._last(found.candidate.spread, near, SCHEDULE.view_evaluations)
+        return found._replace(tuning=tuning, view=self.view)
 
     def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, WarmStart]:
         """Search with a length scale for each input on few rows; the others choose among several spreads.
@@ -103,9 +106,9 @@ class _Searches(NamedTuple):
         logs = self.config.declared.labels[0].train(near, model).predictor.log_proba(others.X)
         return logs[np.arange(others.n), others.labels]
 
-    def _last(self, spread: float, near: WarmStart) -> Tuning:
+    def _last(self, spread: float, near: WarmStart, evaluations: int) -> Tuning:
         """Search on the sample in blocks."""
-        settings = self.config.settings.with_spread(spread).going_on(SCHEDULE.wide_evaluations)
+        settings = self.config.settings.with_spread(spread).going_on(evaluations)
         settings = replace(settings, search=with_curvature(settings.search, near.curvature), seed=0, n_jobs=1)
         criterion = self.config.declared.criterion
         rows = self._in_blocks(self.rows, near.model, single=criterion.closed_form)
@@ -152,6 +155,5 @@ def _clearly_negative(gains: Array, rows: Problem) -> bool:
     """Say whether the mean of gains is negative at the level of the schedule; groups of rows are one each."""
     shares = rows.weights / rows.weights.sum()
     mean = float(shares @ gains)
-    units = np.arange(rows.n) if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1].reshape(-1)
-    error = np.linalg.norm(np.bincount(units, shares * (gains - mean)))
+    error = np.linalg.norm(np.bincount(units_of(rows.groups, rows.n), shares * (gains - mean)))
     return bool(mean < ndtri(SCHEDULE.worse_level) * error)

@@ -6,7 +6,8 @@ these terms, r those of a row with the training rows, and noise σ² in units of
 
     s(x) = 1 - rᵀ(R + σ²I)⁻¹r,   and without row i itself  s_i = 1/[(R + σ²I)⁻¹]_ii - σ²
 
-(Rasmussen & Williams 2006, eqs. 2.26 and 5.12). It is near 0 among many training rows and 1 where there are none. The
+(Rasmussen & Williams 2006, eqs. 2.26 and 5.12), or, without its group g, the i-th of the diagonal of
+[(R + σ²I)⁻¹]_gg⁻¹ less σ². It is near 0 among many training rows and 1 where there are none. The
 noise decides how many neighbours it takes: a row near a single odd one should not pass for known.
 """
 
@@ -18,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from marginwise._arrays import Array
+from marginwise._arrays import Array, Indices
+from marginwise.covariance.groups import members_of
 from marginwise.kernels import RBF, Kernel, Sum
 
 #: σ², in units of the prior variance.
@@ -97,8 +99,8 @@ class Novelty(NamedTuple):
         return np.asarray(self.share > self.threshold)
 
 
-def surroundings(kernel: Kernel, points: Array, weights: Array) -> Surroundings:
-    """Return what training rows leave open under the terms of a kernel that forget."""
+def surroundings(kernel: Kernel, points: Array, weights: Array, groups: Indices | None = None) -> Surroundings:
+    """Return what training rows leave open under the terms of a kernel that forget; groups are left out whole."""
     near = forgetting(kernel, points.shape[1])
     variance = near.diagonal(points[:1])[0]
     R = near.gram(points) / variance
@@ -106,8 +108,17 @@ def surroundings(kernel: Kernel, points: Array, weights: Array) -> Surroundings:
     factor, failed = lapack.dpotrf(np.asfortranarray(R), lower=1, clean=1, overwrite_a=1)
     assert not failed  # the noise is far above rounding
     root, _ = lapack.dtrtri(factor, lower=1)
-    own = np.einsum("ij,ij->j", root, root)
-    return Surroundings(near, points, root, np.clip(1.0 / own - _NOISE, 0.0, 1.0), weights)
+    own = 1.0 / np.einsum("ij,ij->j", root, root) if groups is None else _without_groups(root, groups)
+    return Surroundings(near, points, root, np.clip(own - _NOISE, 0.0, 1.0), weights)
+
+
+def _without_groups(root: Array, groups: Indices) -> Array:
+    """Return the diagonals of [(R + σ²I)⁻¹]_gg⁻¹, the same for all rows of a group at once."""
+    own = np.empty(len(groups))
+    for rows in members_of(groups):
+        half = root[:, rows].transpose(1, 0, 2)
+        own[rows] = np.einsum("ijj->ij", np.linalg.inv(half.transpose(0, 2, 1) @ half))
+    return own
 
 
 def forgetting(kernel: Kernel, n_inputs: int) -> Kernel:

@@ -64,7 +64,7 @@ class RankPolicy:
         """
         if self.rank is None:
             return problem
-        m = local_size(problem.n)
+        m = local_size(problem.n, problem.n_classes)
         if isinstance(self.rank, str) and m > 0 and isinstance(problem.X, np.ndarray) and not _by_sites(labels):
             return in_blocks(problem, seen, model.kernel, m, self.seed, single=True)
         if _by_sites(labels):
@@ -97,10 +97,11 @@ def in_blocks(problem: Problem, seen: Array, kernel: Kernel, m: int, seed: int, 
     return replace(problem, inducing=inducing, partition=partition, single=single)
 
 
-def local_size(n: int) -> int:
+def local_size(n: int, n_classes: int) -> int:
     """Return the number of inducing inputs with local blocks of as many rows; 0 if memory allows too few."""
     affordable = int(np.sqrt(SCHEDULE.local_pass_cost / n))
-    wanted = max(SCHEDULE.usual_local, min(SCHEDULE.most_local, affordable))
+    most = SCHEDULE.most_local if n_classes == 2 else SCHEDULE.most_local_classes
+    wanted = max(SCHEDULE.usual_local, min(most, affordable))
     room = SCHEDULE.local_numbers // (2 * n)
     return min(wanted, room) if room >= SCHEDULE.least_local else 0
 

@@ -54,7 +54,8 @@ def relevance_draws(ensemble: Ensemble, columns: Indices, prior: Prior, n_draws:
         if size:
             rows = member.inputs(ensemble.X[::step])
             kept = ensemble.codes[::step], ensemble.sample_weight[::step]
-            problem = labelled_problem(rows, *kept, ensemble.n_classes)
+            groups = None if ensemble.groups is None else ensemble.groups[::step]
+            problem = labelled_problem(rows, *kept, ensemble.n_classes, groups=groups)
             parts.append(_Redrawn.of(member, problem, columns, prior).draws(size, rng))
     return np.concatenate(parts)
 
@@ -108,7 +109,8 @@ class _Redrawn:
         model: Model = tuned.with_vector(np.clip(logs, *tuned.log_bounds)).pruned()
         model = model.with_C(model.C * self.member.hyperparameters.C / tuned.C)  # at the scale of its labels
         codes = (rng.random((self.problem.n, 1)) > self.reached[:, :-1]).sum(axis=1)
-        drawn = labelled_problem(self.problem.X, codes, self.problem.weights, self.problem.n_classes)
+        X, weights, groups = self.problem.X, self.problem.weights, self.problem.groups
+        drawn = labelled_problem(X, codes, weights, self.problem.n_classes, groups=groups)
         predictor = self.member.candidate.labels.train(drawn, model).predictor
         return _by_column(predictor, drawn, self.member, self.columns)
 

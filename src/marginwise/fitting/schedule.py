@@ -47,6 +47,8 @@ class Schedule:
         Level of significance at which a larger spread has to be worse on these to be left.
     wide_rows, wide_local, wide_evaluations : int
         Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
+    view_evaluations : int
+        Evaluations of the search that follows on another view of the same rows.
     scored_from : float
         Root mean square distance of normal scores from straight lines in the inputs (1 - correlation²) from which they
         are a candidate where rows are few.
@@ -62,9 +64,10 @@ class Schedule:
     tuning_rows : int
         Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
         trained on all.
-    least_local, usual_local, most_local : int
+    least_local, usual_local, most_local, most_local_classes : int
         Inducing inputs m with local blocks, which have as many rows: the fewest that are worth it, the fewest that
-        are taken where memory allows, and the most.
+        are taken where memory allows, and the most, of two classes and of more: one factorisation serves all classes,
+        and classes that hardly overlap need a covariance that is nearly exact.
     local_pass_cost : int
         Multiplications nm² of one pass over the rows with local blocks, where m is between the last two.
     local_numbers : int
@@ -105,7 +108,8 @@ class Schedule:
     worse_level: float = 0.1
     wide_rows: int = 6000
     wide_local: int = 250
-    wide_evaluations: int = 12
+    wide_evaluations: int = 8
+    view_evaluations: int = 4
     scored_from: float = 0.08
     softmax_classes: int = 200
     softmax_rows: int = 2_000_000
@@ -116,6 +120,7 @@ class Schedule:
     least_local: int = 200
     usual_local: int = 400
     most_local: int = 600
+    most_local_classes: int = 1200
     local_pass_cost: int = 2**32
     local_numbers: int = 10**8
     tuning_rank: int = 200

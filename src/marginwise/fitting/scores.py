@@ -58,7 +58,7 @@ def expected_scores(
     base = -np.log(np.bincount(codes, shares)[codes])
     wrong = log_proba.argmax(axis=1) != codes if wrong is None else wrong
     error = min(1.0, float(shares @ wrong))  # rounding may add up to more
-    worth = _worth(wrong, shares, examples, groups)
+    worth = independent_examples(wrong, shares, examples, groups)
     near = (error * worth + 1.0) / (worth + 2.0)  # no error among few rows is not certain, either
     return ExpectedScores(
         error,
@@ -70,7 +70,7 @@ def expected_scores(
     )
 
 
-def _worth(wrong: Array, shares: Array, examples: Array, groups: Indices | None) -> float:
+def independent_examples(wrong: Array, shares: Array, examples: Array, groups: Indices | None) -> float:
     """Return how many independent examples errors are worth; unequal weights are worth fewer (Kish 1965).
 
     Of groups, as many as would give the mean error the variance that it has: from the number of groups, if all rows of

@@ -71,6 +71,7 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         corrected,
         config.vote,
         held_out_wrong=chosen.wrong if corrected is None else None,
+        groups=held.groups,
     )
     statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes), in_time]
     if config.svm and not policy.exact and problem.n_classes == 2:

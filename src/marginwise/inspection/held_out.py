@@ -89,6 +89,8 @@ class HeldOutReport:
         How often it is in the table.
     examples : array of int, shape (n_rows,)
         Which example each row of the table is, -1 for rows without held-out probabilities.
+    groups : array of int, shape (n_examples,), or None
+        The group of each example, where rows of a group were left out together.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class HeldOutReport:
     codes: Indices
     copies: Array
     examples: Indices
+    groups: Indices | None = None
 
     @property
     def n_left_out(self) -> int:
@@ -229,7 +232,9 @@ def held_out_report(model: Any, y: Any) -> HeldOutReport:
     examples = np.full(len(proba), -1)
     examples[known] = places
     copies = np.bincount(places).astype(float)
-    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples)
+    numbers = getattr(model, "_groups", None)
+    together = None if numbers is None else numbers[groups[known][first]]
+    return HeldOutReport(model.classes_, proba[known][first], codes[first], copies, examples, together)
 
 
 def report_with_warning(model: Any, y: Any) -> HeldOutReport:

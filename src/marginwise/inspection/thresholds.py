@@ -9,6 +9,7 @@ from sklearn.metrics import roc_curve
 
 from marginwise._arrays import Array, Mask
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.fitting.scores import independent_examples
 from marginwise.inspection.held_out import HeldOutReport, report_with_warning
 from marginwise.inspection.positive import positive_place
 
@@ -50,11 +51,14 @@ class Proportion(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, found: float, total: float) -> Proportion | None:
-        """Return Wilson's interval (1927): it stays within 0 and 1, and is not empty where all or none were found."""
+    def of(cls, found: float, total: float, worth: float | None = None) -> Proportion | None:
+        """Return Wilson's interval (1927): it stays within 0 and 1, and is not empty where all or none were found.
+
+        ``worth`` is the number of independent rows that the rows are worth, where it is not ``total``.
+        """
         if total <= 0:
             return None
-        low, high = wilson_interval(found / total, total)
+        low, high = wilson_interval(found / total, total if worth is None else worth)
         return cls(float(found / total), float(low), float(high))
 
 
@@ -135,12 +139,15 @@ def operating_points(model: Any, y: Any, target: float = 0.95, *, positive_class
 
 def _point(report: HeldOutReport, k: int, threshold: float, taken: Mask) -> OperatingPoint:
     """Return that of the examples that are taken for class k."""
-    ill, w = report.codes == k, report.copies
-    right_yes, right_no = w[ill & taken].sum(), w[~ill & ~taken].sum()
-    return OperatingPoint(
-        threshold,
-        Proportion.of(right_yes, w[ill].sum()),
-        Proportion.of(right_no, w[~ill].sum()),
-        Proportion.of(right_yes, w[taken].sum()),
-        Proportion.of(right_no, w[~taken].sum()),
-    )
+    ill = report.codes == k
+    right = ill == taken
+    return OperatingPoint(threshold, *(_right(report, right, among) for among in (ill, ~ill, taken, ~taken)))
+
+
+def _right(report: HeldOutReport, right: Mask, among: Mask) -> Proportion | None:
+    """Return the share of some examples that are right; rows of a group are right or wrong together."""
+    w, right = report.copies[among], right[among]
+    worth = None
+    if report.groups is not None and len(w):
+        worth = independent_examples((~right).astype(float), w / w.sum(), w, report.groups[among])
+    return Proportion.of(w[right].sum(), w.sum(), worth)

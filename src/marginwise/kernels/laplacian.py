@@ -87,7 +87,7 @@ class Laplacian(Stationary):
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
         """Return Σ_j c_j K(x, z_j) sign(z_ja - x_a)/λ_a; where x_a = z_ja, the mean of both sides."""
         G = self.cross(X, points) * coefficients
-        return _signed_sums(G, X, points) / self.lengths(X.shape[1])
+        return _signed_sums(G, X, np.ascontiguousarray(points.T)) / self.lengths(X.shape[1])
 
 
 def _k1_law(n_inputs: int) -> Normal:
@@ -111,7 +111,15 @@ def _add_weighted_distances(W: Array, A: Array, columns: Array, sums: Array) -> 
             sums[a] += total
 
 
-def _signed_sums(G: Array, X: Array, points: Array) -> Array:
-    """Return Σ_j G_ij sign(z_ja - x_ia) for each row and input."""
-    sides = (np.sign(points[:, a] - X[:, a, None]) for a in range(X.shape[1]))
-    return np.column_stack([np.einsum("ij,ij->i", G, side) for side in sides])
+@compiled_vector
+def _signed_sums(G: Array, X: Array, columns: Array) -> Array:
+    """Return Σ_j G_ij sign(z_ja - x_ia) for each row and input; row a of ``columns`` is z_·a."""
+    sums = np.empty(X.shape)
+    for i in range(len(X)):
+        weights = G[i]
+        for a in range(len(columns)):
+            here, there, total = X[i, a], columns[a], 0.0
+            for j in range(len(weights)):
+                total += weights[j] if there[j] > here else (-weights[j] if there[j] < here else 0.0)
+            sums[i, a] = total
+    return sums

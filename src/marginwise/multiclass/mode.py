@@ -2,7 +2,8 @@
 
 It minimises ψ = -Σ_i w_i ln p_i(y_i) + ½ Σ_k θ_kᵀK⁻¹θ_k, which is convex (Rasmussen & Williams 2006, section 3.5). The
 curvature diag(p) - ppᵀ of each row is replaced by a multiple of the identity, so that one factorisation serves all
-classes and many steps; Anderson's acceleration (Walker & Ni 2011) makes up for what that costs in steps.
+classes and many steps; Anderson's acceleration (Walker & Ni 2011) makes up for what that costs in steps. The latent
+functions of two classes are opposite, and along (1, -1) the curvature is a multiple: there the steps are Newton's.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from marginwise.covariance.base import SiteCovariance
 from marginwise.problem import Problem
 
 #: The multiple, in units of max_k p_k(1 - p_k). The largest eigenvalue of the curvature is 1 to 2 times that
-#: (Gershgorin); with a smaller one steps go too far.
-_CURVATURE = 1.4
+#: (Gershgorin), and 2 of two classes; with a smaller one steps go too far.
+_CURVATURE, _EXACT = 1.4, 2.0
 
 #: Least curvature of a row, in units of its weight: a row beyond doubt says nothing, but is divided by.
 LEAST_CURVATURE = 1e-10
@@ -29,6 +30,12 @@ _TOLERANCE, _MAX_STEPS = 1e-4, 200
 
 #: Steps after which the curvature is looked at again, and earlier steps that a step is combined with.
 _REFRESH, _DEPTH = 10, 6
+
+#: Largest change of a probability in a step up to which Newton's next one takes the same curvature.
+_NEAR = 0.05
+
+#: Part of ψ that is rounding where the covariance is of single precision, and the shortest part of a step.
+_ROUNDING, _SHORTEST = 1e-6, 1e-3
 
 
 class _State(NamedTuple):
@@ -51,18 +58,23 @@ def softmax_mode(problem: Problem, covariance: SiteCovariance) -> tuple[Array, A
         return _State(theta, b, logs, 0.5 * float(np.vdot(b, theta)) - float(weights @ logs[rows, labels]))
 
     here = state(np.zeros_like(indicators), np.zeros_like(indicators))
-    rough, dual = np.empty(0), None
+    multiple, early = (_EXACT, _NEAR) if problem.n_classes == 2 else (_CURVATURE, 1.0)
+    dual, moved = None, 1.0
     history: list[tuple[_State, _State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         p = np.exp(here.logs)
-        if dual is None or step % _REFRESH == 0 or step < 3:  # at first the curvature changes fast
-            rough = weights * np.maximum(_CURVATURE * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
+        if dual is None or step % _REFRESH == 0 or step < 3 or moved > early:  # at first the curvature changes fast
+            rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
             dual = covariance.dual_solver(rough)
             history.clear()
         # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.
         change = dual(weights[:, None] * (indicators - p) - here.b)
-        there = state(here.theta + covariance.times(change), here.b + change)
+        move, length = covariance.times(change), 1.0
+        there = state(here.theta + move, here.b + change)
+        while there.loss > here.loss + _ROUNDING * abs(here.loss) and length > _SHORTEST:
+            length *= 0.5
+            there = state(here.theta + length * move, here.b + length * change)
         history.append((here, there))
         del history[:-_DEPTH]
         mixed = _mixed(history)

@@ -92,6 +92,8 @@ class FitSummary:
         What the fit took, where that is known.
     positive_class : str or None
         The class whose rows are to be found, None where none is meant.
+    groups : int or None
+        The number of groups whose rows were left out together, None where rows were left out one by one.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class FitSummary:
     warnings: list[str]
     seconds: float | None
     positive_class: str | None = None
+    groups: int | None = None
 
     def __repr__(self) -> str:
         remarks = "".join(f"note: {visible(' '.join(message.split()))}\n" for message in self.warnings)
@@ -142,6 +145,11 @@ class FitSummary:
         """What to expect on new data, in words."""
         error = f"error {percent(self.expected_error)} (± {100 * self.expected_error_se:.1f})"
         return f"{error}, log-loss {self.expected_log_loss:.3f}" if self.is_judged else "no row could be left out"
+
+    @property
+    def expected_on(self) -> str:
+        """What that is expected on."""
+        return "new data" if self.groups is None else f"new groups ({numbered(self.groups, 'group')})"
 
     @property
     def is_judged(self) -> bool:
@@ -163,11 +171,11 @@ class FitSummary:
         """The few numbers that tell the story, each with what it is."""
         if not self.is_judged:
             return [(percent(self.base_error), "error if the commonest class is always predicted")]
-        error, loss = self.expected_error_se, self.base_log_loss
+        error, loss, new = self.expected_error_se, self.base_log_loss, self.expected_on
         facts = [
-            (percent(self.expected_error), f"error expected on new data, ± {100 * error:.1f}"),
+            (percent(self.expected_error), f"error expected on {new}, ± {100 * error:.1f}"),
             (percent(self.base_error), "error if the commonest class is always predicted"),
-            (f"{self.expected_log_loss:.3f}", f"log-loss expected on new data ({loss:.3f} without any input)"),
+            (f"{self.expected_log_loss:.3f}", f"log-loss expected on {new} ({loss:.3f} without any input)"),
         ]
         if self.positive_class in self.by_class:
             area = self.by_class[self.positive_class]["auc"]
@@ -193,7 +201,7 @@ class FitSummary:
         """Return it for a terminal."""
         return (
             f"{f'{self.table}: ' if self.table else ''}{self.contents}\n\n"
-            f"expected on new data: {self.expected}\n\n"
+            f"expected on {self.expected_on}: {self.expected}\n\n"
             f"{self._classes_text()}"
             f"{self.shape}\n\n"
             f"{self._inputs_text()}\n"
@@ -338,6 +346,7 @@ def summarise(
         warnings=list(warnings),
         seconds=seconds,
         positive_class=None if place is None else words[place],
+        groups=model.n_groups_,
     )
 
 

@@ -115,12 +115,8 @@ def leave_one_out_with_gradient(
     by_curvature, by_slope = -tau_bar * (scale / tilted.keep) ** 2, e_bar * scale / tilted.keep
     blur_bar = shares * loo.by_blur + _moved_by_blur(gaussian, tilted, by_curvature, by_slope)
     mean_bar, variance_bar = start.mean + x_bar / scale, v_bar / scale**2
-    covariance_bar = start.covariance
-    covariance_bar = (
-        covariance_bar.plus(variance_bar)
-        if isinstance(covariance_bar, BlockDiagonal)
-        else covariance_bar + variance_bar
-    )
+    direct = start.covariance
+    covariance_bar = direct.plus(variance_bar) if isinstance(direct, BlockDiagonal) else direct + variance_bar
     by_kernel = gaussian.contract_marginals(mean_bar, covariance_bar, blur_bar)
     moved = by_curvature @ tilted.curvature_c + by_slope @ tilted.slope_c
     by_log_c = likelihood.C * (shares @ loo.by_c + moved)

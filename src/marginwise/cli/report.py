@@ -24,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_report_arguments(parser: Any) -> None:
     """Add the options of all reports."""
     parser.add_argument("--positive", metavar="CLASS", help="the class to be found (default: the second of two)")
-    parser.add_argument(
-        "--plots", choices=("png", "svg", "pdf"), help="write each picture as a file, too"
-    )
+    parser.add_argument("--plots", choices=("png", "svg", "pdf"), help="write each picture as a file, too")
 
 
 def run(arguments: argparse.Namespace) -> int:

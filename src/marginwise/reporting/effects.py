@@ -42,9 +42,7 @@ def add_effects(page: Page, model: Any, X: Any, influences: dict[str, float], po
     if all(term.composition is not None for kernel in kernels for term in kernel.terms):
         _add_contributions(page, model, X, names, positive_class)
     else:
-        page.text(
-            "Contributions of cells are not shown: they need a kernel that is a sum or product over columns."
-        )
+        page.text("Contributions of cells are not shown: they need a kernel that is a sum or product over columns.")
 
 
 def _add_curves(page: Page, model: Any, X: Any, names: list[str], shown: list[str], positive_class: Any) -> None:

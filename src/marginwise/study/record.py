@@ -116,7 +116,7 @@ class TrialRow(Outcome):
     versions : dict
         Versions of Python and of the packages that made it.
     seconds : float
-        Time it took.
+        CPU time of its thread, so that other work on the machine does not count.
     fingerprint : str
         Digest of all settings that the row depends on.
 
@@ -134,7 +134,7 @@ class TrialRow(Outcome):
     status: str
     error_name: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    seconds: float = _shown("seconds of a trial", "Mean ± standard deviation, number of trials.", digits=3, default=0.0)
+    seconds: float = _shown("CPU seconds of a trial", "Mean ± standard deviation, number of trials.", digits=3, default=0.0)
     fingerprint: str = ""
 
     def __post_init__(self) -> None:

@@ -35,7 +35,7 @@ class TrialTask:
 
     def run(self) -> TrialRow:
         """Run the trial with one thread; an error becomes a row that says so."""
-        begun = time.perf_counter()
+        begun = time.thread_time()
         common: dict[str, Any] = {**asdict(self.trial), "seed": self.trial.seed, "versions": versions()}
         try:
             with one_thread():
@@ -44,11 +44,11 @@ class TrialTask:
             settings = self.settings()
         except Exception as error:  # whatever it is: it has a name, is kept, and is tried again
             name, message = type(error).__name__, str(error)
-            seconds = time.perf_counter() - begun
+            seconds = time.thread_time() - begun
             return TrialRow(status="failed", message=message, error_name=name, seconds=seconds, **common)
         return TrialRow(
             status="done",
-            seconds=time.perf_counter() - begun,
+            seconds=time.thread_time() - begun,
             fingerprint=digest(settings),
             **{column.name: getattr(found, column.name) for column in fields(Outcome)},
             **common,

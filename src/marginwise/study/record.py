@@ -134,7 +134,9 @@ class TrialRow(Outcome):
     status: str
     error_name: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    seconds: float = _shown("CPU seconds of a trial", "Mean ± standard deviation, number of trials.", digits=3, default=0.0)
+    seconds: float = _shown(
+        "CPU seconds of a trial", "Mean ± standard deviation, number of trials.", digits=3, default=0.0
+    )
     fingerprint: str = ""
 
     def __post_init__(self) -> None:

@@ -56,10 +56,12 @@ def agreement_by_chance(X: Array, counts: Array) -> float:
 def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Callable[[], float]) -> Array:
     """Return the number of examples in each row, from numbers of the rows' inputs and labels and their counts.
 
-    ``chance`` gives :func:`agreement_by_chance`, where it is needed. Where repetitions are believed these are the
+    Numbers of inputs are 0, 1, … ``chance`` gives :func:`agreement_by_chance`, where it is needed. Where repetitions are believed these are the
     counts, without their greatest common divisor; otherwise the rows with the same input and label are one example
     together.
     """
+    if len(inputs) == inputs.max() + 1 and (counts == counts[0]).all():
+        return np.ones(len(inputs))  # no input repeats
     rows = joint_ids(inputs, labels)
     in_row = np.bincount(rows, counts)
     counts = counts / np.gcd.reduce(in_row.astype(np.int64))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.cells import Cells
 from marginwise.covariance.dense import DenseCovariance
 from marginwise.covariance.local import LocalCovariance
 from marginwise.covariance.low_rank import LowRankCovariance
@@ -55,6 +56,8 @@ class Problem:
         Blocks of neighbouring rows, within which the Gram matrix is exact: O(n(m² + B²)) time for blocks of B rows.
     groups : array of int, shape (n,), optional
         Numbers of groups of rows that are left out together; each row then is one example of its group.
+    cells : Cells, optional
+        Cells of the inputs that have inducing inputs of their own, for posteriors that are sums over rows.
     single : bool
         Whether features and blocks are of single precision: half of memory and time, where nothing has to converge to
         more than six digits.
@@ -75,6 +78,7 @@ class Problem:
     partition: Partition | None = None
     single: bool = False
     groups: Indices | None = None
+    cells: Cells | None = None
 
     __repr__ = summary
 
@@ -105,6 +109,9 @@ class Problem:
 
         It is dense, of low rank if there are inducing inputs, and local if there is a partition.
         """
+        if self.cells is not None:
+            cells = f"{len(self.cells.points)} cells"
+            raise InvalidInputError("cells", cells, "None, because this method has no form with cells")
         if self.inducing is None:
             return DenseCovariance.of(model.kernel, self.X)
         if self.partition is None:

@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
 from marginwise.covariance import Partition
+from marginwise.covariance.cells import Cells
 from marginwise.criteria import criterion_class, criterion_names
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 from marginwise.estimators import MarginSVC, TunedSVC
@@ -57,6 +58,7 @@ from marginwise.kernels import RBF, AdditiveLaplacian, Blend, Constant, GPKernel
 from marginwise.likelihoods import LIKELIHOODS, WeightedLikelihood
 from marginwise.model import Model
 from marginwise.multiclass import ClassPredictor, OrderedLink, SoftmaxLink
+from marginwise.multiclass.cell_predictor import CellClassPredictor
 from marginwise.priors import Prior
 from marginwise.search import SEARCHES
 from marginwise.search.trace import Trace, Tuning
@@ -84,10 +86,10 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    *(Candidate, Ensemble, Member, NormalScores, Partition, Selection),
+    *(Candidate, Cells, Ensemble, Member, NormalScores, Partition, Selection),
     *(LeastSquaresLabels, OrderedLeastSquaresLabels, SlackLabels, SoftmaxLabels, ThresholdLabels),
     *(OrderedLink, SoftmaxLink),
-    *(ClassPredictor, GaussianPredictor, WeightedLikelihood),
+    *(CellClassPredictor, ClassPredictor, GaussianPredictor, WeightedLikelihood),
     *(Calibration, CompactionReport, Conformity),
     *(DriftTest, Updates),
     *(Column, Encoding, Schema),

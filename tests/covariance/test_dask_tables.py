@@ -18,6 +18,7 @@ from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.model import Model
+from marginwise.multiclass.cell_predictor import CellClassPredictor
 from zoo import blobs
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install marginwise[dask]")
@@ -71,6 +72,45 @@ def test_the_same_model_as_in_memory(in_memory: TunedSVC) -> None:
     np.testing.assert_allclose(model.predict_proba(new), in_memory.predict_proba(new), atol=1e-4)
     np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(TABLE.X), atol=1e-12)
     assert model.expected_log_loss_ == pytest.approx(in_memory.expected_log_loss_, abs=1e-5)
+
+
+def test_cells_of_many_rows_are_those_in_memory(schedule) -> None:
+    """In which block a row lies makes no difference: rows of a cell are summed over all of them."""
+    schedule(exact_rows=100, near_rows=100, wide_rows=300, wide_local=40, local_numbers=0)
+    schedule(cell_rows=150, cell_features=40, tuning_rank=16)
+    here, there = (TunedSVC(0.3, random_state=0).fit(X, TABLE.y) for X in (TABLE.X, chunked(TABLE.X)))
+    for a, b in zip(here.ensemble_.members, there.ensemble_.members, strict=True):
+        assert isinstance(b.few_points, CellClassPredictor)
+        np.testing.assert_allclose(b.few_points.points, a.few_points.points, atol=1e-7)
+    new = blobs(100, 2, seed=3).X
+    np.testing.assert_allclose(there.predict_proba(new), here.predict_proba(new), atol=2e-3)
+    assert there.expected_log_loss_ == pytest.approx(here.expected_log_loss_, abs=1e-4)
+
+
+@pytest.mark.parametrize("sent", [1, 2**25])
+def test_columns_go_in_waves(sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few tasks there are at a time, results are in order, and sums are of all of them."""
+    monkeypatch.setattr("marginwise.covariance.dask_blocks.SENT", sent)
+    monkeypatch.setattr("marginwise.covariance.dask_blocks._threads", lambda: 1)
+    monkeypatch.setattr("marginwise.covariance.dask_blocks._TASKS_EACH", 2)
+    blocks, column = as_blocks(chunked(TABLE.X)), np.arange(600.0)
+    waves = list(blocks._waves(_doubled, (), [column]))
+    assert [len(wave) for wave in waves] == ([2, 2, 1] if sent == 1 else [5])
+    np.testing.assert_array_equal(blocks.rows(_doubled, columns=[column]), 2.0 * column)
+    np.testing.assert_allclose(blocks.total(_products, columns=[column]), TABLE.X.T @ column)
+    few = blocks.thinned(2)
+    assert few.sizes == blocks.sizes[::2]
+    parts = blocks.parts([column])[::2]
+    expected = np.concatenate([part for (part,) in parts])
+    np.testing.assert_array_equal(few.rows(_doubled, columns=[expected]), 2.0 * expected)
+
+
+def _doubled(X: np.ndarray, column: np.ndarray) -> np.ndarray:
+    return 2.0 * column
+
+
+def _products(X: np.ndarray, column: np.ndarray) -> np.ndarray:
+    return X.T @ column
 
 
 def test_data_frames(in_memory: TunedSVC) -> None:

@@ -34,12 +34,6 @@ def test_one_label_model_is_trained_for_each_search(table, schedule) -> None:
     assert all(member.partition is not None for member in members)
 
 
-def test_with_very_many_rows_least_squares_take_the_place_of_softmax(table, schedule) -> None:
-    schedule(**SMALL, softmax_rows=500)
-    members = TunedSVC(random_state=0).fit(*table).ensemble_.members
-    assert {member.labels for member in members} == {"least-squares"}
-
-
 def test_weights_are_those_of_all_rows(table, schedule) -> None:
     """They make the leave-one-out probabilities of all rows as large as they can be, found again from these."""
     schedule(**SMALL)

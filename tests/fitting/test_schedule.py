@@ -37,7 +37,6 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
         f"{s.near_evaluations} evaluations on {s.near_rows:,} rows with s = {s.spreads[0]} and with s = 1,",
         f"{s.wide_evaluations} evaluations on {s.wide_rows:,} rows in blocks of {s.wide_local}",
         f"the normal scores of the inputs, another {s.view_evaluations} evaluations",
-        f"softmax up to {s.softmax_rows:,} rows",
         f"blocks of {s.usual_local} to {s.most_local:,} neighbouring rows ({s.most_local_classes:,} with more than two",
         f"with more than {s.exact_rows:,} rows, in the place of 2 to 4, without folds",
     ]

@@ -43,6 +43,10 @@ class Blocks(ABC):
         """Return the blocks that the function makes of these, kept where they are; a row takes ``size`` bytes."""
 
     @abstractmethod
+    def thinned(self, step: int) -> Blocks:
+        """Return every so many of the blocks."""
+
+    @abstractmethod
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
         """Return the function's result for each block."""
 
@@ -70,6 +74,9 @@ class MemoryBlocks(Blocks):
 
     def keep(self, function: BlockFunction, size: int, *shared: Any) -> MemoryBlocks:
         return MemoryBlocks(self.map(function, *shared), self.sizes, self.shape[1])
+
+    def thinned(self, step: int) -> MemoryBlocks:
+        return MemoryBlocks(self.blocks[::step], self.sizes[::step], self.shape[1])
 
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
         return list(self._results(function, shared, columns))

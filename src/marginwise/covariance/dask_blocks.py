@@ -2,11 +2,15 @@
 
 Tasks are pure functions of a block, of a few m×m matrices and of the block's part of some columns. So a block that is
 lost with its worker is made again from where it came, and a task that died with it is run again elsewhere.
+
+Columns travel with the tasks: the scheduler, which is often in the caller's process, has several copies of them. So
+where they are long, a pass is several waves of tasks, one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
@@ -23,6 +27,9 @@ KEPT = 2**32
 #: Results that are added up in one task.
 _FAN = 8
 
+#: Bytes of columns that may be with the scheduler at a time, and tasks of a wave for each thread, however large they are.
+SENT, _TASKS_EACH = 2**25, 4
+
 
 class DaskBlocks(Blocks):
     """Blocks that Dask knows how to make."""
@@ -37,26 +44,41 @@ class DaskBlocks(Blocks):
             made = dask.persist(*made)
         return DaskBlocks(made, self.sizes, self.shape[1])
 
+    def thinned(self, step: int) -> DaskBlocks:
+        return DaskBlocks(self.blocks[::step], self.sizes[::step], self.shape[1])
+
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
         dask = _dask()
-        return list(dask.compute(*self._tasks(function, shared, columns)))
+        return [one for wave in self._waves(function, shared, columns) for one in dask.compute(*wave)]
 
     def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
         dask = _dask()
-        parts, plus = self._tasks(function, shared, columns), dask.delayed(add, pure=False)
-        while True:
-            parts = [plus(parts[start : start + _FAN]) for start in range(0, len(parts), _FAN)]
-            if len(parts) == 1:
-                return dask.compute(parts[0])[0]
+        plus = dask.delayed(add, pure=False)
 
-    def _tasks(self, function: BlockFunction, shared: Sequence[Any], columns: Sequence[Array]) -> list[Any]:
+        def of_wave(parts: list[Any]) -> Any:
+            while True:
+                parts = [plus(parts[start : start + _FAN]) for start in range(0, len(parts), _FAN)]
+                if len(parts) == 1:
+                    return dask.compute(parts[0])[0]
+
+        return add(map(of_wave, self._waves(function, shared, columns)))
+
+    def _waves(self, function: BlockFunction, shared: Sequence[Any], columns: Sequence[Array]) -> Iterator[list[Any]]:
+        """Yield tasks for all blocks, as many at a time as may be."""
+        each = max(1, sum(column.nbytes for column in columns) // len(self.sizes))
+        number = max(SENT // each, _TASKS_EACH * _threads())
+        for start in range(0, len(self.sizes), number):
+            yield self._tasks(function, shared, columns, slice(start, start + number))
+
+    def _tasks(
+        self, function: BlockFunction, shared: Sequence[Any], columns: Sequence[Array], some: slice = slice(None)
+    ) -> list[Any]:
         dask = _dask()
         # One node of the graph, so that what is shared is sent once, not with every task.
         common = dask.delayed(tuple(shared), name=f"shared-{uuid4().hex}", traverse=False)
         apply = dask.delayed(_apply, pure=False)
-        return [
-            apply(function, block, common, part) for block, part in zip(self.blocks, self.parts(columns), strict=True)
-        ]
+        parts = self.parts(columns)[some]
+        return [apply(function, block, common, part) for block, part in zip(self.blocks[some], parts, strict=True)]
 
 
 def from_dask(X: Any) -> DaskBlocks:
@@ -68,6 +90,18 @@ def from_dask(X: Any) -> DaskBlocks:
         )
     whole = X.rechunk({1: -1})
     return DaskBlocks(whole.to_delayed()[:, 0], tuple(map(int, sizes)), X.shape[1])
+
+
+def _threads() -> int:
+    """Return the number of tasks that can run at a time."""
+    try:
+        from distributed import get_client
+    except ImportError:
+        return os.cpu_count() or 1
+    try:
+        return sum(get_client().nthreads().values())
+    except ValueError:  # no scheduler but Dask's threads
+        return os.cpu_count() or 1
 
 
 def _dask() -> Any:

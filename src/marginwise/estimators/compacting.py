@@ -22,6 +22,7 @@ from marginwise.estimators.tuned_svc import TunedSVC
 from marginwise.fitting.compaction import SHARES, Compacted, Compaction, n_numbers, smallest
 from marginwise.fitting.ensemble import Ensemble
 from marginwise.inference.prediction import LatentPredictor
+from marginwise.multiclass.cell_predictor import CellClassPredictor
 
 #: Errors of latent means that are tried, in units of the tolerance, from safe to bold.
 _LEVELS = tuple(2.0 ** (-0.5 * k) for k in range(14, -5, -1))
@@ -315,6 +316,9 @@ def _check(model: Any, tolerance: float) -> None:
     if model.ensemble_.vote is not None:
         found = Finding("predicts by votes, whose shares jump")
         raise InvalidInputError("model", found, 'one with combine="best" or "mean"')
+    if any(isinstance(member.few_points, CellClassPredictor) for member in model.ensemble_.members):
+        found = Finding("has inducing inputs in cells, and a row is predicted with those of its cell alone")
+        raise InvalidInputError("model", found, "a model fitted with rank=500, say")
     if hasattr(model, "compaction_") and model.compaction_.is_smaller:
         raise InvalidInputError("model", Finding("is compact already"), "the model that it was made from")
     if not 0.0 < tolerance < 1.0:

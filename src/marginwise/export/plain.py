@@ -78,7 +78,7 @@ def _columns(schema: Schema, encoding: Encoding) -> list[dict[str, Any]]:
 def _member(member: Member, predictor: Predictor) -> dict[str, Any]:
     """Return the latent functions of a member, their variance, and what makes probabilities of them."""
     if not isinstance(predictor, LatentPredictor):
-        found = Finding("has local blocks, which have no JSON form")
+        found = Finding("has blocks or cells of rows, which have no JSON form")
         raise InvalidInputError("model", found, "an ONNX file (to_onnx), or a model fitted with rank=500, say")
     is_square = predictor.gain.shape[1] == len(predictor.points)
     return {

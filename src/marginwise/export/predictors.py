@@ -23,7 +23,7 @@ from marginwise.inference.prediction import _LEAST_SHARE, LatentPredictor, Local
 def moments(predictor: Predictor, rows: Value) -> tuple[Value, Value]:
     """Return means, shape (n, K), and variances, shape (n, 1)."""
     found = Finding(f"predicts by {type(predictor).__name__}, which has no ONNX form")
-    raise InvalidInputError("model", found, "a model that TunedSVC fitted")
+    raise InvalidInputError("model", found, "a model that TunedSVC fitted to rows in memory, or with rank=500, say")
 
 
 @moments.register

@@ -26,6 +26,7 @@ from marginwise.inference.prediction import LatentPredictor, Piece, Predictor
 from marginwise.inference.reduction import reduced
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
+from marginwise.multiclass.cell_predictor import CellClassPredictor
 from marginwise.problem import Problem, labelled_problem
 from marginwise.shapley import Expansion
 from marginwise.svm.pairs import PairMachines, train_pairs
@@ -227,7 +228,8 @@ class Ensemble:
     def points_of(self, member: Member) -> int:
         """Return the number of points that a prediction of a member is a sum over."""
         if member.few_points is not None:
-            return len(_expansion(member.few_points).points)
+            one = member.few_points
+            return one.n_points if isinstance(one, CellClassPredictor) else len(_expansion(one).points)
         if member.partition is None or member.inducing is None:
             return len(self.X)
         return len(member.inducing) + -(-len(self.X) // member.partition.n_blocks)
@@ -381,7 +383,7 @@ class Ensemble:
                 Finding(f"is the SVM, which needs all {len(self.held_out)} training rows; {len(self.X)} are kept"),
                 '"posterior"; to predict by the SVM, fit with predictor="svm"',
             )
-        return _expansion(few).points
+        return few.inducing if isinstance(few, CellClassPredictor) else _expansion(few).points
 
     def svm_log_proba(self, X: Array) -> Array:
         """Return logarithms of the class probabilities of the SVM."""
@@ -426,7 +428,7 @@ class Ensemble:
         """Return the points that a member's latent function is looked at, and their weights."""
         if member.few_points is None:
             return member.inputs(self.X), self.sample_weight
-        points = _expansion(member.few_points).points
+        points = _inducing_of(member.few_points)
         return points, np.ones(len(points))
 
     def _relevance(self, member: Member, predictor: Predictor) -> Array:
@@ -482,6 +484,11 @@ def _in_log_odds(one: Predictor, member: Member, piece: Piece) -> Expansion:
         member.view,
         None if member.view is None else member.view.inputs,
     )
+
+
+def _inducing_of(one: Predictor) -> Array:
+    """Return the inducing inputs that a latent function is a sum over, of all cells."""
+    return one.points if isinstance(one, CellClassPredictor) else _expansion(one).points
 
 
 def _expansion(one: Predictor) -> LatentPredictor:

@@ -27,6 +27,7 @@ from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.multiclass.link import Link, SoftmaxLink
+from marginwise.multiclass.linear import LinearPosterior, linear_least_squares, linear_softmax
 from marginwise.multiclass.mode import TOLERANCE
 from marginwise.multiclass.ordered import (
     best_threshold_C,
@@ -94,6 +95,8 @@ class LabelModel(ABC):
     """How labels come from latent functions."""
 
     name: ClassVar[str]
+    #: Whether training is a sum over rows, where latent functions are linear in few features.
+    sums_rows: ClassVar[bool] = False
 
     @property
     def criterion(self) -> Criterion:
@@ -153,8 +156,11 @@ class LeastSquaresLabels(LabelModel):
     """Targets ±1 with Gaussian noise, one latent function for each class, and a softmax link."""
 
     name: ClassVar[str] = "least-squares"
+    sums_rows: ClassVar[bool] = True
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
+        if _is_linear(problem):
+            return _trained_linear(linear_least_squares(problem, model))
         posterior = least_squares(problem, model)
         link = posterior.fitted_link()
         return _trained_classes(posterior, link, np.exp(link.logs))
@@ -168,6 +174,7 @@ class SoftmaxLabels(LabelModel):
     """The multinomial likelihood around its mode, one latent function for each class."""
 
     name: ClassVar[str] = "softmax"
+    sums_rows: ClassVar[bool] = True
 
     def scale(self, problem: Problem, model: Model) -> Scale | None:
         """Return the C under which examples left out are most probable, where classes are not too many."""
@@ -178,6 +185,8 @@ class SoftmaxLabels(LabelModel):
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
+        if _is_linear(problem):
+            return _trained_linear(linear_softmax(problem, model, tolerance))
         posterior = softmax_map(problem, model, None if start is None else start.nu, tolerance)
         link = posterior.fitted_link()
         return _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
@@ -250,6 +259,16 @@ class ThresholdLabels(OrderedLabels):
 
 def _trained_classes(posterior: ClassPosterior, link: Link, *stored: Array) -> Trained:
     return Trained(replace(posterior.predictor, link=link), link.log_proba(*posterior.left_out), stored)
+
+
+def _trained_linear(posterior: LinearPosterior) -> Trained:
+    link = posterior.fitted_link()
+    return Trained(replace(posterior.predictor, link=link), posterior.log_left_out(link), ())
+
+
+def _is_linear(problem: Problem) -> bool:
+    """Say whether latent functions are linear in few features, and rows are left out one by one."""
+    return problem.inducing is not None and problem.partition is None and problem.groups is None
 
 
 def _restored_classes(posterior: ClassPosterior, link: Link) -> Predictor:

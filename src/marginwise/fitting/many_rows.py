@@ -18,7 +18,7 @@ from marginwise._runtime.threads import one_thread
 from marginwise.fitting.candidates import Candidate, Family
 from marginwise.fitting.config import Choice, Chosen, FitConfig
 from marginwise.fitting.folds import sample_of, sample_rows
-from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, ThresholdLabels
+from marginwise.fitting.labels import LabelModel, Scale, ThresholdLabels
 from marginwise.fitting.optima import best_only, distinct_optima
 from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
@@ -132,7 +132,7 @@ class _Searches(NamedTuple):
         best: tuple[LabelModel, Scale] = declared[0], Scale()
         best_value = -np.inf
         for labels in declared:
-            if isinstance(labels, (SoftmaxLabels, ThresholdLabels)) and self.n_rows > SCHEDULE.softmax_rows:
+            if isinstance(labels, ThresholdLabels) and self.n_rows > SCHEDULE.threshold_rows:
                 continue  # its mode is a long way
             scale = labels.scale(rows, model)
             if scale is not None and len(declared) > 1:

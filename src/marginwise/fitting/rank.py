@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from marginwise._arrays import Array
+from marginwise.covariance.blocks import as_blocks
+from marginwise.covariance.cells import ROWS_EACH, Cells
 from marginwise.covariance.gaussian import Sites
 from marginwise.covariance.inducing import choose_inducing
 from marginwise.covariance.partition import Partition
@@ -15,6 +19,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.kernels.base import Kernel
 from marginwise.model import Model
 from marginwise.problem import Problem
+from marginwise.row_hash import hash_rows
 
 #: The last fit by expectation propagation is begun with a smaller rank: its sites are near at a sixteenth of the cost.
 _COARSER = 4
@@ -67,6 +72,10 @@ class RankPolicy:
         m = local_size(problem.n, problem.n_classes)
         if isinstance(self.rank, str) and m > 0 and isinstance(problem.X, np.ndarray) and not _by_sites(labels):
             return in_blocks(problem, seen, model.kernel, m, self.seed, single=True)
+        if isinstance(self.rank, str) and labels.sums_rows and problem.groups is None:
+            features, number = cell_sizes(problem.n)
+            if number > 1:
+                return in_cells(problem, model.kernel, features, number, self.seed)
         if _by_sites(labels):
             most = min(SCHEDULE.most_inducing, int(np.sqrt(SCHEDULE.pass_cost / (members * problem.n))))
         else:
@@ -95,6 +104,33 @@ def in_blocks(problem: Problem, seen: Array, kernel: Kernel, m: int, seed: int, 
     inducing = choose_inducing(seen, kernel, m, seed=seed)
     partition = Partition.of(problem.X, kernel.lengths(problem.X.shape[1]), m)
     return replace(problem, inducing=inducing, partition=partition, single=single)
+
+
+def in_cells(problem: Problem, kernel: Kernel, features: int, number: int, seed: int) -> Problem:
+    """Return the problem with inducing inputs for all rows, and more of them for those of each cell of the inputs."""
+    shared = int(SCHEDULE.shared_part * features)
+    rows = _some_rows(problem.X, problem.n, ROWS_EACH * number * (features - shared), seed)
+    cells = Cells.of(rows, kernel, number, features - shared, seed)
+    return replace(problem, inducing=choose_inducing(rows, kernel, shared, seed=seed), cells=cells, single=True)
+
+
+def cell_sizes(n: int) -> tuple[int, int]:
+    """Return the number of features of a row of n, and that of cells; cells pay from two on."""
+    features = max(SCHEDULE.tuning_rank, min(SCHEDULE.cell_features, SCHEDULE.feature_numbers // n))
+    return features, min(SCHEDULE.cell_numbers // features**2, n // SCHEDULE.cell_rows)
+
+
+def _some_rows(X: Any, n: int, wanted: int, seed: int) -> Array:
+    """Return about so many of n rows, which and in which order depends on nothing but their cells."""
+    found = as_blocks(X).map(_hashed_below, wanted / n, seed)
+    rows, numbers = (np.concatenate(part) for part in zip(*found, strict=True))
+    return np.asarray(rows[np.argsort(numbers)])
+
+
+def _hashed_below(X: Array, share: float, seed: int) -> tuple[Array, npt.NDArray[np.uint64]]:
+    numbers = hash_rows(X, seed)
+    few = numbers <= np.uint64(min(share, 1.0) * (2.0**64 - 2.0**11))
+    return X[few], numbers[few]
 
 
 def local_size(n: int, n_classes: int) -> int:

@@ -58,8 +58,8 @@ class Schedule:
     screened_share, screened_evaluations : float, int
         With more inputs than this many times the rows, models of a few screened columns are candidates; evaluations of
         each of their searches.
-    softmax_rows : int
-        Rows up to which the softmax likelihood is trained.
+    threshold_rows : int
+        Rows up to which the likelihood of classes with an order is trained.
     exact_rows : int
         Rows up to which the Gram matrix is exact.
     tuning_rows : int
@@ -73,6 +73,11 @@ class Schedule:
         Multiplications nm² of one pass over the rows with local blocks, where m is between the last two.
     local_numbers : int
         Numbers of n(m + B) for n rows, m inducing inputs and blocks of B rows; about twice as many are in memory.
+    cell_features, shared_part : int, float
+        Most features of a row where cells of the inputs have inducing inputs of their own, because blocks would need
+        too much memory, and the part of these that all cells share.
+    cell_numbers, cell_rows : int
+        Numbers of the square matrices of all cells together, and the fewest rows that a cell has on average.
     tuning_rank : int
         Inducing inputs while tuning.
     most_inducing, most_inducing_classes : int
@@ -114,7 +119,7 @@ class Schedule:
     view_evaluations: int = 4
     scored_from: float = 0.08
     softmax_classes: int = 200
-    softmax_rows: int = 2_000_000
+    threshold_rows: int = 2_000_000
     screened_share: float = 0.5
     screened_evaluations: int = 20
     exact_rows: int = 1500
@@ -125,6 +130,10 @@ class Schedule:
     most_local_classes: int = 1200
     local_pass_cost: int = 2**32
     local_numbers: int = 10**8
+    cell_features: int = 400
+    shared_part: float = 0.25
+    cell_numbers: int = 2**22
+    cell_rows: int = 2000
     tuning_rank: int = 200
     most_inducing: int = 1448
     most_inducing_classes: int = 1024

@@ -22,6 +22,7 @@ from marginwise.fitting.searching import selected
 from marginwise.fitting.stacking import combined
 from marginwise.fitting.training import low_rank_svm
 from marginwise.inference.prediction import LatentPredictor, Predictor
+from marginwise.multiclass.cell_predictor import CellClassPredictor
 from marginwise.problem import Problem
 
 
@@ -91,8 +92,7 @@ def _trained(member: Member, before: Predictor, rows: ChangedRows) -> tuple[Memb
     if member.view is not None:
         problem = selected(problem, member.view)
     if member.few_points is not None:
-        assert isinstance(member.few_points, LatentPredictor)
-        problem = replace(problem, inducing=member.few_points.points, single=not isinstance(labels, SlackLabels))
+        problem = replace(_with_points(problem, member.few_points), single=not isinstance(labels, SlackLabels))
         done = labels.train(problem, member.hyperparameters)
         return replace(member, few_points=done.predictor, log_evidence=done.log_evidence), done
     if member.partition is not None:
@@ -102,6 +102,14 @@ def _trained(member: Member, before: Predictor, rows: ChangedRows) -> tuple[Memb
         start = _widened(labels.near(member.hyperparameters, member.stored, before), rows.before)
     done = labels.train(problem, member.hyperparameters, start)
     return replace(member, stored=done.stored, log_evidence=done.log_evidence), done
+
+
+def _with_points(problem: Problem, before: Predictor) -> Problem:
+    """Return the problem with the inducing inputs that a predictor is a sum over."""
+    if isinstance(before, CellClassPredictor):
+        return replace(problem, inducing=before.inducing, cells=before.cells)
+    assert isinstance(before, LatentPredictor)
+    return replace(problem, inducing=before.points)
 
 
 def _widened(sites: Sites | None, before: Indices) -> Sites | None:

@@ -10,6 +10,7 @@ the examples left out, with weak priors on their logarithms.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ from marginwise.multiclass.climb import Height, climbed
 
 #: Means of the normal priors on ln β and ln c; ε is one example among all. Standard deviations are 1.
 _LOG_STEEPNESS, _LOG_WIDENING = np.log(5.0), np.log(0.3)
+
+#: Rows that terms are computed of at a time.
+_AT_ONCE = 2**17
 
 #: Bounds of ln β, ln c, ln ε.
 _BOUNDS = ((-4.0, 6.0), (-8.0, 5.0), (np.log(1e-7), np.log(0.5)))
@@ -95,27 +99,46 @@ class LinkFit(NamedTuple):
 def fit_link(
     mean: Array, variance: Array, labels: Indices, weights: Array, start: SoftmaxLink | None = None
 ) -> LinkFit:
-    """Return the link under which labels, left out, are most probable; the prior's logarithm is part of the value.
+    """Return the link of :func:`found_link`, the penalised log-probability, and its derivatives in the moments.
 
     The link is at its optimum, so that derivatives in the moments are those at fixed link.
     """
-    centre = np.array([_LOG_STEEPNESS, _LOG_WIDENING, -np.log1p(weights.sum())])
+    link = found_link(mean, variance, labels, weights, start)
+    part, away = _terms(link.logs, mean, variance, labels, weights), link.logs - _centre(weights)
+    return LinkFit(link, part.value - 0.5 * float(away @ away), part.mean_bar, part.variance_bar)
+
+
+def found_link(
+    mean: Array, variance: Array, labels: Indices, weights: Array, start: SoftmaxLink | None = None
+) -> SoftmaxLink:
+    """Return the link under which labels, left out, are most probable, its prior included; some rows at a time."""
+    centre = _centre(weights)
     begin = np.clip(centre if start is None else start.logs, *np.transpose(_BOUNDS))
 
-    def terms(logs: Array) -> _Terms:
-        return _terms(logs, mean, variance, labels, weights)
-
     def height(logs: Array) -> Height:
-        part, away = terms(logs), logs - centre
-        return Height(part.value - 0.5 * float(away @ away), part.by_logs - away, part.curvature - np.eye(3))
+        away = logs - centre
+        value, slope, curvature = -0.5 * float(away @ away), -away, -np.eye(3)
+        for rows in in_parts(len(mean)):
+            moments = (moment[rows].astype(float, copy=False) for moment in (mean, variance))
+            part = _terms(logs, *moments, labels[rows], weights[rows])
+            value, slope, curvature = value + part.value, slope + part.by_logs, curvature + part.curvature
+        return Height(value, slope, curvature)
 
     # The share of rows like no other could explain all at first; it is moved when the others are where they belong.
     bounds = np.transpose(_BOUNDS)
     logs = climbed(height, begin, bounds, np.array([True, True, False]), 1e-3)
     logs = climbed(height, logs, bounds, np.ones(3, dtype=bool), TOLERANCE)
-    part, away = terms(logs), logs - centre
-    value = part.value - 0.5 * float(away @ away)
-    return LinkFit(SoftmaxLink(*np.exp(logs).tolist()), value, part.mean_bar, part.variance_bar)
+    return SoftmaxLink(*np.exp(logs).tolist())
+
+
+def in_parts(n: int) -> Iterator[slice]:
+    """Yield parts of n rows: what is computed of each need not be in memory for all of them at once."""
+    return (slice(start, start + _AT_ONCE) for start in range(0, n, _AT_ONCE))
+
+
+def _centre(weights: Array) -> Array:
+    """Return the means of the priors on the logarithms."""
+    return np.array([_LOG_STEEPNESS, _LOG_WIDENING, -np.log1p(weights.sum())])
 
 
 #: Relative gain of a step at which Newton's method has arrived: the criterion's derivatives rely on the optimum.

@@ -4,16 +4,20 @@ It minimises ψ = -Σ_i w_i ln p_i(y_i) + ½ Σ_k θ_kᵀK⁻¹θ_k, which is co
 curvature diag(p) - ppᵀ of each row is replaced by a multiple of the identity, so that one factorisation serves all
 classes and many steps; Anderson's acceleration (Walker & Ni 2011) makes up for what that costs in steps. The latent
 functions of two classes are opposite, and along (1, -1) the curvature is a multiple: there the steps are Newton's.
+
+:func:`found` takes the steps, in whatever the latent functions are expressed: in their values at the rows here, in the
+weights of few features in ``linear.py``.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax
 
-from marginwise._arrays import Array
+from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance.base import SiteCovariance
 from marginwise.problem import Problem
@@ -39,68 +43,138 @@ _NEAR = 0.05
 _ROUNDING, _SHORTEST = 1e-6, 1e-3
 
 
-class _State(NamedTuple):
-    """Latent values θ = Kb, b themselves, log-probabilities of all classes, and ψ."""
+class State(NamedTuple):
+    """A position, ψ there, what else is known of it, and how much a probability has changed since the one before."""
 
-    theta: Array
-    b: Array
-    logs: Array
+    position: Array
     loss: float
+    known: Any
+    moved: float
+
+
+class ModeSearch(ABC):
+    """What the way to the mode asks of a table: ψ and steps, for positions of any kind."""
+
+    #: Whether steps of two classes are combined, too: that costs another look at all rows.
+    combines_two: bool = True
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    @property
+    def multiple(self) -> float:
+        """The multiple of max_k p_k(1 - p_k) that is the curvature of a row."""
+        return _EXACT if self.n_classes == 2 else _CURVATURE
+
+    @abstractmethod
+    def state(self, position: Array, before: State | None = None) -> State:
+        """Return what there is to know of a position."""
+
+    @abstractmethod
+    def refresh(self, here: State) -> None:
+        """Take the curvature here for the steps to come."""
+
+    @abstractmethod
+    def step(self, here: State) -> Array:
+        """Return the change of position that the curvature and what is left of the gradient ask for."""
+
+    @abstractmethod
+    def values(self, position: Array) -> Array:
+        """Return the part of a position in which changes are compared."""
+
+
+def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool) -> State:
+    """Return the mode, or where the last step led; ``warm`` says that the start is near it."""
+    two = search.n_classes == 2
+    here, every, early = search.state(start), _WARM_REFRESH if warm else _REFRESH, _NEAR if two else 1.0
+    moved = np.inf
+    history: list[tuple[State, State]] = []
+    for step in range(_MAX_STEPS):
+        safe_point()
+        first = step < 3 and not warm  # the curvature changes fast
+        if first or step % every == 0 or moved > early:
+            search.refresh(here)
+            history.clear()
+        # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.
+        change, length = search.step(here), 1.0
+        there = search.state(here.position + change, here)
+        while there.loss > here.loss + _ROUNDING * abs(here.loss) and length > _SHORTEST:
+            length *= 0.5
+            there = search.state(here.position + length * change, here)
+        history.append((here, there))
+        del history[:-_DEPTH]
+        mixed = _mixed(search, history) if search.combines_two or not two else None
+        better = None if mixed is None else search.state(mixed, here)
+        moved = there.moved
+        if better is not None and better.loss <= there.loss:
+            here = better
+        else:
+            here = there
+            del history[:-1]
+        if moved < tolerance:
+            break
+    return here
 
 
 def softmax_mode(
     problem: Problem, covariance: SiteCovariance, start: Array | None = None, tolerance: float = TOLERANCE
 ) -> tuple[Array, Array]:
     """Return θ and p at the mode, both of shape (n, K); ``start`` is K⁻¹θ near by, 0 for rows that are new there."""
-    weights, labels, rows = problem.weights, problem.labels, np.arange(problem.n)
-    indicators = np.zeros((problem.n, problem.n_classes))
-    indicators[rows, labels] = 1.0
+    search = _RowSearch(problem, covariance)
+    nothing = np.zeros((problem.n, problem.n_classes))
+    begin = [nothing, nothing] if start is None else [covariance.times(start), start]
+    mode = found(search, np.array(begin), tolerance, warm=start is not None)
+    return mode.position[0], mode.known
 
-    def state(theta: Array, b: Array) -> _State:
+
+class _RowSearch(ModeSearch):
+    """Positions are the latent values θ = Kb and b, shape (2, n, K); known are the probabilities."""
+
+    def __init__(self, problem: Problem, covariance: SiteCovariance) -> None:
+        super().__init__(problem.n_classes)
+        self._covariance, self._weights = covariance, problem.weights
+        self._rows, self._labels = np.arange(problem.n), problem.labels
+        self._indicators = np.zeros((problem.n, problem.n_classes))
+        self._indicators[self._rows, self._labels] = 1.0
+
+    def state(self, position: Array, before: State | None = None) -> State:
+        theta, b = position
         logs = log_softmax(theta, axis=1)
-        return _State(theta, b, logs, 0.5 * float(np.vdot(b, theta)) - float(weights @ logs[rows, labels]))
+        p = np.exp(logs)
+        loss = 0.5 * float(np.vdot(b, theta)) - float(self._weights @ logs[self._rows, self._labels])
+        return State(position, loss, p, np.inf if before is None else float(np.abs(p - before.known).max()))
 
-    nothing, every = np.zeros_like(indicators), _REFRESH if start is None else _WARM_REFRESH
-    here = state(nothing, nothing) if start is None else state(covariance.times(start), start)
-    multiple, early = (_EXACT, _NEAR) if problem.n_classes == 2 else (_CURVATURE, 1.0)
-    dual, moved = None, 1.0
-    history: list[tuple[_State, _State]] = []
-    for step in range(_MAX_STEPS):
-        safe_point()
-        p = np.exp(here.logs)
-        first = step < 3 and start is None  # the curvature changes fast
-        if dual is None or first or step % every == 0 or moved > early:
-            rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
-            dual = covariance.dual_solver(rough)
-            history.clear()
-        # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.
-        change = dual(weights[:, None] * (indicators - p) - here.b)
-        move, length = covariance.times(change), 1.0
-        there = state(here.theta + move, here.b + change)
-        while there.loss > here.loss + _ROUNDING * abs(here.loss) and length > _SHORTEST:
-            length *= 0.5
-            there = state(here.theta + length * move, here.b + length * change)
-        history.append((here, there))
-        del history[:-_DEPTH]
-        mixed = _mixed(history)
-        better = None if mixed is None else state(*mixed)
-        if better is not None and better.loss <= there.loss:
-            after = better
-        else:
-            after = there
-            del history[:-1]
-        moved = np.abs(np.exp(there.logs) - p).max()
-        here = after
-        if moved < tolerance:
-            break
-    return here.theta, np.exp(here.logs)
+    def refresh(self, here: State) -> None:
+        self._dual = self._covariance.dual_solver(rough_curvature(here.known, self._weights, self.multiple))
+
+    def step(self, here: State) -> Array:
+        change = self._dual(self._weights[:, None] * (self._indicators - here.known) - here.position[1])
+        return np.array([self._covariance.times(change), change])
+
+    def values(self, position: Array) -> Array:
+        return position[0]
 
 
-def _mixed(history: list[tuple[_State, _State]]) -> tuple[Array, Array] | None:
+def rough_curvature(p: Array, weights: Array, multiple: float) -> Array:
+    """Return the curvature of rows with class probabilities p."""
+    return weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
+
+
+def softmax_sites(theta: Array, p: Array, labels: Indices, weights: Array) -> tuple[Array, Array]:
+    """Return the precision, one for all classes, and η of sites that are the likelihood at θ to second order."""
+    # the mean of the K - 1 eigenvalues of diag(p) - ppᵀ that are not 0
+    mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (p.shape[1] - 1)
+    precision = weights * np.maximum(mean_curvature, LEAST_CURVATURE)
+    slope = -weights[:, None] * p
+    slope[np.arange(len(labels)), labels] += weights
+    return precision, precision[:, None] * theta + slope
+
+
+def _mixed(search: ModeSearch, history: list[tuple[State, State]]) -> Array | None:
     """Return the combination of the last steps that would have changed least; None after the first."""
     if len(history) < 2:
         return None
-    changes = np.array([(there.theta - here.theta).ravel() for here, there in history])
+    changes = np.array([search.values(there.position - here.position).ravel() for here, there in history])
     turns = np.diff(changes, axis=0)
     gram = turns @ turns.T
     gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
@@ -108,9 +182,8 @@ def _mixed(history: list[tuple[_State, _State]]) -> tuple[Array, Array] | None:
         shares = np.linalg.solve(gram, turns @ changes[-1])
     except np.linalg.LinAlgError:
         return None
-    ends = [there for _, there in history]
-    theta, b = ends[-1].theta.copy(), ends[-1].b.copy()
+    ends = [there.position for _, there in history]
+    position = ends[-1].copy()
     for share, earlier, later in zip(shares, ends[:-1], ends[1:], strict=True):
-        theta -= share * (later.theta - earlier.theta)
-        b -= share * (later.b - earlier.b)
-    return theta, b
+        position -= share * (later - earlier)
+    return position

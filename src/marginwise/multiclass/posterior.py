@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marginwise._arrays import Array
+from marginwise._arrays import Array, Indices
 from marginwise.covariance.base import SiteCovariance
 from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian
 from marginwise.covariance.groups import GroupCavities
@@ -28,7 +28,7 @@ from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.model import Model
 from marginwise.multiclass.link import Link, SoftmaxLink, fit_link
-from marginwise.multiclass.mode import LEAST_CURVATURE, TOLERANCE, softmax_mode
+from marginwise.multiclass.mode import TOLERANCE, softmax_mode, softmax_sites
 from marginwise.problem import Problem
 
 #: Powers of 4 that C may be multiplied by for the softmax likelihood, and the one that is nearest to most tables.
@@ -111,11 +111,8 @@ class ClassPosterior:
     @cached_property
     def left_out(self) -> Moments:
         """Moments of the latent values without one example: the cavity times what stays of the row's own site."""
-        m, v = self.cavity
-        kept = self.staying * self.precision
-        shrink = 1.0 + v * kept
-        mean = (m + (v * self.staying)[:, None] * self.eta) / shrink[:, None]
-        return Moments(mean + self.offset, self.unit * v / shrink)
+        mean, v = without_examples(*self.cavity, self.precision, self.eta, self.staying)
+        return Moments(mean + self.offset, self.unit * v)
 
     def fitted_link(self, start: SoftmaxLink | None = None) -> SoftmaxLink:
         """Return the link that suits the examples left out."""
@@ -210,13 +207,19 @@ class LocalClassPredictor(LocalPredictor, ClassScores):
         return self._moments(*self.latent_mean_and_variance(X))
 
 
+def without_examples(m: Array, v: Array, precision: Array, eta: Array, staying: Array) -> Moments:
+    """Return the moments of cavities times what stays of the sites (ρ, η) when one example is left out."""
+    shrink = 1.0 + v * staying * precision
+    return Moments((m + (v * staying)[:, None] * eta) / shrink[:, None], v / shrink)
+
+
 def least_squares(problem: Problem, model: Model) -> ClassPosterior:
     """Return the posterior by least squares."""
     covariance = problem.covariance(model)
-    targets, offset = _targets(problem)
+    wanted, offset = _targets(problem)
     precision = model.C * problem.weights
     return posterior_of_sites(
-        problem, model, covariance, precision, precision[:, None] * targets, offset, (model.C, 1.0)
+        problem, model, covariance, precision, precision[:, None] * wanted, offset, (model.C, 1.0)
     )
 
 
@@ -229,12 +232,7 @@ def softmax_map(
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
     covariance = problem.covariance(Model(1.0, kernel))
     theta, p = softmax_mode(problem, covariance, start, tolerance)
-    # the mean of the K - 1 eigenvalues of diag(p) - ppᵀ that are not 0
-    mean_curvature = (1.0 - np.einsum("ij,ij->i", p, p)) / (problem.n_classes - 1)
-    precision = problem.weights * np.maximum(mean_curvature, LEAST_CURVATURE)
-    slope = -problem.weights[:, None] * p
-    slope[np.arange(problem.n), problem.labels] += problem.weights
-    eta = precision[:, None] * theta + slope
+    precision, eta = softmax_sites(theta, p, problem.labels, problem.weights)
     return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
 
 
@@ -283,11 +281,15 @@ def best_C(model: Model, value: Callable[[float], float], usual: int) -> float |
 
 def _targets(problem: Problem) -> tuple[Array, Array]:
     """Return ±1, class or not, less the classes' means, shape (n, K), and these means."""
-    labels, weights = problem.labels, problem.weights
-    shares = np.bincount(labels, weights, problem.n_classes) / weights.sum()
-    targets = np.tile(-2.0 * shares, (problem.n, 1))
-    targets[np.arange(problem.n), labels] += 2.0
-    return targets, 2.0 * shares
+    offset = 2.0 * np.bincount(problem.labels, problem.weights, problem.n_classes) / problem.weights.sum()
+    return targets(problem.labels, offset), offset
+
+
+def targets(labels: Indices, offset: Array) -> Array:
+    """Return 2 for the class of each row and 0 for the others, less the offset."""
+    matrix = np.tile(-offset, (len(labels), 1))
+    matrix[np.arange(len(labels)), labels] += 2.0
+    return matrix
 
 
 def posterior_of_sites(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from marginwise.covariance.cells import Cells
 from marginwise.covariance.partition import Partition
 from marginwise.export import links
 from marginwise.export.graph import concat
@@ -16,6 +17,7 @@ from marginwise.kernels import Blend, Constant
 from marginwise.likelihoods import LINEAR, QUADRATIC, Logistic
 from marginwise.model import Model
 from marginwise.multiclass import ClassPredictor, OrderedLink, SoftmaxLink
+from marginwise.multiclass.linear import linear_least_squares
 from marginwise.multiclass.posterior import least_squares
 from marginwise.problem import labelled_problem
 from onnx_values import evaluated
@@ -64,6 +66,19 @@ def test_local_blocks(size, single):
     rows = np.vstack([2.0 * table(40, 1)[0], X[:5], outside])
     check_moments(predictor, rows, single=single)
     check_moments(predictor, rows[:1], single=single)
+
+
+def test_cells():
+    """Cells with unequal numbers of inducing inputs, and one that no new row is in."""
+    X, labels = table()
+    cells = Cells.of(X, KERNEL, 5, 7)
+    cells = Cells(cells.partition, (cells.points[0][:2], *cells.points[1:]))
+    problem = labelled_problem(X, labels, np.ones(len(X)), 3)
+    problem = replace(problem, inducing=X[::6], cells=cells)
+    predictor = linear_least_squares(problem, Model(3.0, KERNEL)).predictor
+    rows = 2.0 * table(40, 1)[0]
+    check_moments(predictor, rows)
+    check_moments(predictor, rows[:1])
 
 
 def test_rows_on_thresholds_go_the_same_way():

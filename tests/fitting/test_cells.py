@@ -10,7 +10,7 @@ import pytest
 
 from marginwise import TunedSVC, compact
 from marginwise.errors import InvalidInputError
-from marginwise.export import to_json, to_onnx
+from marginwise.export import to_json
 from marginwise.fitting.rank import _some_rows, cell_sizes
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.multiclass.cell_predictor import CellClassPredictor
@@ -107,8 +107,6 @@ def test_forms_that_it_does_not_have_are_refused(model: TunedSVC) -> None:
         compact(model)
     with pytest.raises(InvalidInputError, match="cells of rows, which have no JSON form"):
         to_json(model)
-    with pytest.raises(InvalidInputError, match="no ONNX form"):
-        to_onnx(model)
 
 
 def test_classes_with_an_order_and_groups_do_without(schedule) -> None:

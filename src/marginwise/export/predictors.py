@@ -17,13 +17,14 @@ from marginwise.export.graph import Value, fold, maximum, node, positions, repea
 from marginwise.export.kernels import cross, diagonal
 from marginwise.export.points import Points
 from marginwise.inference.prediction import _LEAST_SHARE, LatentPredictor, LocalPredictor, Predictor
+from marginwise.multiclass.cell_predictor import CellClassPredictor
 
 
 @singledispatch
 def moments(predictor: Predictor, rows: Value) -> tuple[Value, Value]:
     """Return means, shape (n, K), and variances, shape (n, 1)."""
     found = Finding(f"predicts by {type(predictor).__name__}, which has no ONNX form")
-    raise InvalidInputError("model", found, "a model that TunedSVC fitted to rows in memory, or with rank=500, say")
+    raise InvalidInputError("model", found, "a model that TunedSVC fitted")
 
 
 @moments.register
@@ -69,6 +70,39 @@ def _(predictor: LocalPredictor, rows: Value) -> tuple[Value, Value]:
 
     means, variances = repeat(of_block, node("Size", present), means, prior - known)
     return means, _at_least_rounding(variances, prior)
+
+
+@moments.register
+def _(predictor: CellClassPredictor, rows: Value) -> tuple[Value, Value]:
+    """Cell by cell: each row meets the points of the cell that it falls into."""
+    kernel, parts, graph = predictor.kernel, predictor.parts, rows.graph
+    arrays = [(part.points, part.coefficients, part.gain) for part in parts]
+    stored = [graph.constant(_filled_up(stack)) for stack in zip(*arrays, strict=True)]
+    every, K = np.vstack([part.points for part in parts]), parts[0].coefficients.shape[1]
+    owners = block_numbers(predictor.cells.partition, rows)
+    present = node("Unique", owners)
+    prior = diagonal(kernel, rows, every.shape[1])
+
+    def of_cell(number: Value, means: Value, explained: Value) -> tuple[Value, Value]:
+        cell = present.take(number)
+        points, coefficients, gain = (array.take(cell) for array in stored)
+        here = positions(owners.equals(cell))
+        k = cross(kernel, rows.take(here), Points(points, every))
+        places = here.unsqueeze(1)
+        own = (k @ gain * k).sum(1, keep=True)
+        return node("ScatterND", means, places, k @ coefficients), node("ScatterND", explained, places, own)
+
+    zeros = prior - prior
+    means, explained = repeat(of_cell, node("Size", present), zeros @ np.zeros((1, K)), zeros)
+    return means, _at_least_rounding(prior - explained, prior)
+
+
+def _filled_up(arrays: Sequence[Array]) -> Array:
+    """Return matrices as a stack, small ones filled up with zeros: points at 0 whose coefficients are 0, too."""
+    stack = np.zeros((len(arrays), *np.max([array.shape for array in arrays], axis=0)))
+    for one, array in zip(stack, arrays, strict=True):
+        one[: len(array), : array.shape[1]] = array
+    return stack
 
 
 class _Blocks:

@@ -56,9 +56,9 @@ def agreement_by_chance(X: Array, counts: Array) -> float:
 def count_examples(inputs: Indices, labels: Indices, counts: Array, chance: Callable[[], float]) -> Array:
     """Return the number of examples in each row, from numbers of the rows' inputs and labels and their counts.
 
-    Numbers of inputs are 0, 1, … ``chance`` gives :func:`agreement_by_chance`, where it is needed. Where repetitions are believed these are the
-    counts, without their greatest common divisor; otherwise the rows with the same input and label are one example
-    together.
+    Numbers of inputs are 0, 1, … ``chance`` gives :func:`agreement_by_chance`, where it is needed. Where repetitions
+    are believed these are the counts, without their greatest common divisor; otherwise the rows with the same input and
+    label are one example together.
     """
     if len(inputs) == inputs.max() + 1 and (counts == counts[0]).all():
         return np.ones(len(inputs))  # no input repeats

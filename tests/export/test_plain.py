@@ -109,5 +109,5 @@ def test_what_has_no_json_form_is_said(schedule):
     schedule(exact_rows=100, least_local=20, usual_local=30, most_local=30, most_local_classes=30, fold_rows=80)
     table = frame(240)
     model = TunedSVC(ard=0, random_state=0, max_evaluations=4, subset=80).fit(table, labels(table))
-    with pytest.raises(InvalidInputError, match="has blocks or cells of rows, which have no JSON form; expected an ONNX file"):
+    with pytest.raises(InvalidInputError, match="blocks or cells of rows, which have no JSON form; expected an ONNX"):
         to_json(model)

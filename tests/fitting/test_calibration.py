@@ -103,3 +103,14 @@ def test_an_example_does_not_recalibrate_itself():
         gains.append([np.log(2.0) + one[rows, labels].mean() for one in (seen, unseen)])
     with_own, without = np.mean(gains, axis=0)
     assert with_own > 0.0 > without
+
+
+def test_of_very_many_examples_some_are_enough(rng, schedule):
+    odds, weights = rng.normal(size=1000), rng.uniform(0.5, 2.0, size=1000)
+    own = labels(expit(odds), rng)
+    schedule(judged_rows=400)
+    found = calibration(logs(odds), own, weights)
+    schedule(judged_rows=1000)
+    expected = calibration(logs(odds)[::3], own[::3], weights[::3])
+    np.testing.assert_array_equal(found.corrected, expected.corrected)
+    assert not np.array_equal(calibration(logs(odds), own, weights).corrected, expected.corrected)

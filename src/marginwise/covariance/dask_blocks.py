@@ -27,7 +27,7 @@ KEPT = 2**32
 #: Results that are added up in one task.
 _FAN = 8
 
-#: Bytes of columns that may be with the scheduler at a time, and tasks of a wave for each thread, however large they are.
+#: Bytes of columns that may be with the scheduler at a time, and tasks of a wave for each thread, whatever their size.
 SENT, _TASKS_EACH = 2**25, 4
 
 

@@ -142,8 +142,8 @@ class TunedSVC(
     rank : "auto", int or None, default="auto"
         How the kernel matrix is approximated. None keeps it exact, and so does "auto" up to 1500 rows. With more rows,
         "auto" keeps it exact within blocks of neighbouring rows and of low rank between them, or of low rank in and
-        between cells of the inputs if blocks would not fit into memory. A number is the number of inducing inputs of a low-rank matrix, at a cost
-        of O(n rank²) time and O(n rank) memory.
+        between cells of the inputs if blocks would not fit into memory. A number is the number of inducing inputs of a
+        low-rank matrix, at a cost of O(n rank²) time and O(n rank) memory.
     subset : "auto", int or None, default="auto"
         Number of random rows to tune on; the model is trained on all rows. "auto" is 6000, or 5000 where ``rank`` is
         given; None is all.

@@ -15,6 +15,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, log_expit, logit
 
 from marginwise._arrays import Array, Indices
+from marginwise.fitting.schedule import SCHEDULE
 from marginwise.multiplicity import units_of
 
 #: Number of groups.
@@ -45,11 +46,16 @@ class Calibration:
         log_odds = log_proba[:, 1] - log_proba[:, 0]
         beyond = log_odds - np.clip(log_odds, self.odds[0], self.odds[-1])
         corrected = np.interp(log_odds, self.odds, self.corrected) + beyond
-        return log_expit(np.column_stack([-corrected, corrected]))
+        return log_expit(np.column_stack([-corrected, corrected])).astype(log_proba.dtype, copy=False)
 
 
 def calibration(log_proba: Array, labels: Indices, weights: Array) -> Calibration:
-    """Return the calibration of log-probabilities of two classes for examples that were left out."""
+    """Return the calibration of log-probabilities of two classes for examples that were left out.
+
+    Of very many examples, some at even steps of their order.
+    """
+    some = evenly(len(labels))
+    log_proba, labels, weights = log_proba[some], labels[some], weights[some]
     odds = log_proba[:, 1] - log_proba[:, 0]
     probability = expit(odds)
     order = np.argsort(odds, kind="stable")
@@ -65,6 +71,11 @@ def calibration(log_proba: Array, labels: Indices, weights: Array) -> Calibratio
     share = (seen + _PSEUDO_COUNTS * expected / total) / (total + _PSEUDO_COUNTS)
     share = isotonic_regression(share, weights=total).x
     return Calibration(odds_sum / total, _log_odds(share))
+
+
+def evenly(n: int) -> slice:
+    """Return as many of n rows, at even steps, as weights of members and calibrations are found from."""
+    return slice(None, None, max(1, -(-n // SCHEDULE.judged_rows)))
 
 
 def cross_calibrated(log_proba: Array, labels: Indices, weights: Array, groups: Indices | None = None) -> Array:

@@ -26,8 +26,8 @@ from marginwise.inference.prediction import GaussianPosterior, LatentPredictor, 
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
-from marginwise.multiclass.link import Link, SoftmaxLink
 from marginwise.multiclass.linear import LinearPosterior, linear_least_squares, linear_softmax
+from marginwise.multiclass.link import Link, SoftmaxLink
 from marginwise.multiclass.mode import TOLERANCE
 from marginwise.multiclass.ordered import (
     best_threshold_C,

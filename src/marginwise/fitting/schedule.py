@@ -88,8 +88,9 @@ class Schedule:
         Features of all rows together in the last fit of more classes, 2 GiB of numbers.
     polish_evaluations : int
         Evaluations of the search with new inducing inputs that follows the others where the rank is limited.
-    calibration_rows : int
-        Rows from which on log-odds of two classes are recalibrated.
+    calibration_rows, judged_rows : int
+        Rows from which on log-odds of two classes are recalibrated, and most rows that this and the weights of members
+        are found from where there is no need for all.
     """
 
     spreads: tuple[float, ...] = (0.3, 1.0)
@@ -141,6 +142,7 @@ class Schedule:
     feature_numbers: int = 2**28
     polish_evaluations: int = 25
     calibration_rows: int = 1500
+    judged_rows: int = 2**20
 
     def are_many(self, n: int) -> bool:
         """Say whether searches begin on a part of n rows."""

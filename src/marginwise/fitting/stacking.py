@@ -53,7 +53,7 @@ def combined(log_proba: Array, weights: Array, vote: Vote | None) -> Array:
     if len(log_proba) == 1:
         return log_proba[0]
     with np.errstate(divide="ignore"):  # of a weight of 0
-        log_weights = np.log(weights)[:, None, None]
+        log_weights = np.log(weights).astype(log_proba.dtype)[:, None, None]
     return np.asarray(np.logaddexp.reduce(log_proba + log_weights, axis=0))
 
 

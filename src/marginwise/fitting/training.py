@@ -11,7 +11,7 @@ from marginwise._arrays import Array
 from marginwise.covariance.blocks import as_blocks
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.advice import advice
-from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
+from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated, evenly
 from marginwise.fitting.config import Chosen, FitConfig, TrainingData
 from marginwise.fitting.ensemble import Ensemble, Member
 from marginwise.fitting.labels import Trained
@@ -96,8 +96,10 @@ def _stacked_again(
 
     What a sample of the rows says of members need not hold for all: label models differ most where rows are many.
     """
-    own = np.column_stack([done.log_left_out[np.arange(problem.n), problem.labels] for done in trained])
-    weights = kept_weights(own, problem.weights).tolist()
+    some = evenly(problem.n)
+    labels = problem.labels[some, None]
+    own = np.hstack([np.take_along_axis(done.log_left_out[some], labels, axis=1) for done in trained])
+    weights = kept_weights(own, problem.weights[some]).tolist()
     kept = [k for k, weight in enumerate(weights) if weight > 0.0]
     return [replace(members[k], weight=weights[k]) for k in kept], [trained[k] for k in kept]
 

@@ -1,4 +1,4 @@
-"""Predictions where each cell of the inputs has inducing inputs of its own: a new row goes to the cell it falls into."""
+"""Predictions where each cell of the inputs has inducing inputs of its own: a new row goes to the one it falls into."""
 
 from __future__ import annotations
 

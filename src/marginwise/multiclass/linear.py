@@ -2,8 +2,8 @@
 
 With inducing inputs, shared and of cells, a latent value is f(x)·u_k, u_k ~ N(0, I), and what features leave open. So
 least squares and the mode of the softmax likelihood are found among the weights u_k: a pass over the rows, wherever
-these are, gives loss, gradient and curvature. What is said of a row without it follows from its own features. Labels and
-weights go to the rows, and moments come back: no other number of a row is ever in the caller's memory.
+these are, gives loss, gradient and curvature. What is said of a row without it follows from its own features. Labels
+and weights go to the rows, and moments come back: no other number of a row is ever in the caller's memory.
 
 The posterior is that of ``posterior.py`` with a covariance of low rank, for rows that are left out one by one.
 """

@@ -1,13 +1,14 @@
-"""Local blocks beside the exact matrix and beside low rank alone: errors, log-losses, CPU seconds.
+"""Local blocks and cells beside the exact matrix and low rank alone: errors, log-losses, CPU seconds.
 
     python benchmarks/local.py magic.csv.gz [--rows 3000 5000] [--method least-squares] [--inducing 300 500]
-        [--blocks 300 500 1000] [--cuts] [--borders] [--pivots] [--gradient]
+        [--blocks 300 500 1000] [--cells 16 64] [--cuts] [--borders] [--pivots] [--gradient]
 
 The table has its label in the last column. The sum of kernels is tuned once, on 1,500 of the rows to train with, and
 serves all; rows to test are what a random permutation leaves, at most 4,000. Least squares are for any number of
-classes, "ep" is for two. ``--cuts`` compares directions of cuts and the mean over two partitions, ``--borders`` the
-errors by distance from the border of a block, ``--pivots`` centres of k-means with randomly pivoted Cholesky as
-inducing inputs, ``--gradient`` adds the seconds of a criterion with its gradient. Set OPENBLAS_NUM_THREADS=1.
+classes, "ep" is for two. ``--cells`` adds so many cells with inducing inputs of their own: a quarter of the features of
+a row is shared. ``--cuts`` compares directions of cuts and the mean over two partitions, ``--borders`` the errors by
+distance from the border of a block, ``--pivots`` centres of k-means with randomly pivoted Cholesky as inducing inputs,
+``--gradient`` adds the seconds of a criterion with its gradient. Set OPENBLAS_NUM_THREADS=1.
 """
 
 import argparse
@@ -20,12 +21,14 @@ import numpy as np
 
 from marginwise import Prior
 from marginwise.covariance import Partition, choose_inducing
+from marginwise.covariance.cells import Cells
 from marginwise.criteria.ep import EPLeaveOneOut
 from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.model import Model
+from marginwise.multiclass.linear import linear_least_squares
 from marginwise.multiclass.posterior import least_squares
 from marginwise.problem import MulticlassProblem, Problem
 from marginwise.search import Limits
@@ -78,7 +81,8 @@ def predicted(problem, model, method, X_test):
         logs = posterior.log_label_probability(X_test)
         logs = logs - np.logaddexp(*logs.T)[:, None]
     else:
-        posterior = least_squares(problem, model)
+        linear = problem.inducing is not None and problem.partition is None
+        posterior = (linear_least_squares if linear else least_squares)(problem, model)
         link = posterior.fitted_link()
         seconds = time.process_time() - begin
         logs = link.log_proba(*posterior.predictor.moments(X_test))
@@ -176,6 +180,10 @@ class Table:
                 logs = self.line(f"m = {rank}, B = {size}", inducing=inducing, partition=partition)
                 if a.borders and exact is not None:
                     self.borders(partition, logs, exact)
+            for number in a.cells:
+                shared = choose_inducing(self.X, self.kernel, rank=rank // 4)
+                cells = Cells.of(self.X, self.kernel, number, rank - rank // 4)
+                self.line(f"m = {rank}, {number} cells", inducing=shared, cells=cells)
 
     def borders(self, partition, logs, exact):
         """Print error and log-loss of quarters of the test rows, those near a border first, beside the exact ones."""
@@ -220,6 +228,7 @@ def main():
     parser.add_argument("--method", choices=("least-squares", "ep"), default="least-squares")
     parser.add_argument("--inducing", type=int, nargs="*", default=[300, 500])
     parser.add_argument("--blocks", type=int, nargs="*", default=[300, 500, 1000])
+    parser.add_argument("--cells", type=int, nargs="*", default=[])
     parser.add_argument("--most-exact", type=int, default=5000)
     for flag in ("cuts", "borders", "pivots", "gradient"):
         parser.add_argument(f"--{flag}", action="store_true")

@@ -127,7 +127,7 @@ def test_precisions_with_the_shape_of_an_arrow() -> None:
 
 
 def test_the_mode_is_the_same_after_a_look_at_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginwise.covariance.blocks.ROWS", 5)
+    monkeypatch.setattr("marginwise.multiclass.linear._ROWS", 5)
     at = problem(3, cells=cells())
     whole = linear_softmax(at, MODEL, 1e-8)
     monkeypatch.setattr("marginwise.multiclass.linear._STEP", 3)

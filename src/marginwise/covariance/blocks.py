@@ -100,13 +100,13 @@ class MemoryBlocks(Blocks):
             yield from pool.map(task, range(len(parts)))
 
 
-def as_blocks(X: Any) -> Blocks:
-    """Return the rows of a matrix in blocks: of nearly equal size, or as they are in a Dask array."""
+def as_blocks(X: Any, size: int | None = None) -> Blocks:
+    """Return the rows of a matrix in blocks: of nearly equal size, by default small, or as they are in a Dask array."""
     if not isinstance(X, np.ndarray):
         from marginwise.covariance.dask_blocks import from_dask
 
         return from_dask(X)
-    blocks = np.array_split(X, max(1, -(-len(X) // ROWS)))
+    blocks = np.array_split(X, max(1, -(-len(X) // (size or ROWS))))
     return MemoryBlocks(blocks, tuple(map(len, blocks)), X.shape[1])
 
 

@@ -41,7 +41,8 @@ class DaskBlocks(Blocks):
         dask = _dask()
         made: Sequence[Any] = self._tasks(function, shared, ())
         if self.shape[0] * size <= KEPT:
-            made = dask.persist(*made)
+            with _quietly():
+                made = dask.persist(*made)
         return DaskBlocks(made, self.sizes, self.shape[1])
 
     def thinned(self, step: int) -> DaskBlocks:
@@ -49,7 +50,8 @@ class DaskBlocks(Blocks):
 
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
         dask = _dask()
-        return [one for wave in self._waves(function, shared, columns) for one in dask.compute(*wave)]
+        with _quietly():
+            return [one for wave in self._waves(function, shared, columns) for one in dask.compute(*wave)]
 
     def total(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Any:
         dask = _dask()
@@ -61,7 +63,8 @@ class DaskBlocks(Blocks):
                 if len(parts) == 1:
                     return dask.compute(parts[0])[0]
 
-        return add(map(of_wave, self._waves(function, shared, columns)))
+        with _quietly():
+            return add(map(of_wave, self._waves(function, shared, columns)))
 
     def _waves(self, function: BlockFunction, shared: Sequence[Any], columns: Sequence[Array]) -> Iterator[list[Any]]:
         """Yield tasks for all blocks, as many at a time as may be."""
@@ -90,6 +93,11 @@ def from_dask(X: Any) -> DaskBlocks:
         )
     whole = X.rechunk({1: -1})
     return DaskBlocks(whole.to_delayed()[:, 0], tuple(map(int, sizes)), X.shape[1])
+
+
+def _quietly() -> Any:
+    """Return a context without the advice that data should not be sent with tasks: it is kept small as it is."""
+    return _dask().config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
 
 
 def _threads() -> int:

@@ -29,9 +29,8 @@ class Features:
 
     def __init__(self, kernel: Kernel, inducing: Array) -> None:
         self.kernel, self.inducing = kernel, inducing
-        self._inner = kernel.gram(inducing)
-        shifted = self._inner.copy()
-        shifted[np.diag_indices_from(shifted)] += JITTER * self._inner.diagonal()
+        shifted = kernel.gram(inducing)
+        shifted[np.diag_indices_from(shifted)] *= 1.0 + JITTER
         factor, failed = lapack.dpotrf(np.asfortranarray(shifted), lower=1, clean=1, overwrite_a=1)
         if failed:
             raise NotConvergedError(
@@ -48,6 +47,11 @@ class Features:
     def dual(self, u: Array) -> Array:
         """Return L⁻ᵀu: the coefficients w with v(x)ᵀu = Σ_j w_j K(x, z_j), for a vector or for columns."""
         return blas.dtrsm(1.0, self.factor, u.reshape(len(u), -1), lower=1, trans_a=1).reshape(u.shape)
+
+    @cached_property
+    def _inner(self) -> Array:
+        """K_mm, of which only derivatives are taken: what is sent to rows elsewhere should be small."""
+        return self.kernel.gram(self.inducing)
 
     @cached_property
     def _inverse(self) -> Array:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
@@ -34,6 +34,9 @@ from marginwise.problem import Problem
 
 #: The mode is looked for on every so many of the blocks first, if these have as many rows for each feature of a row.
 _STEP, _ROWS_EACH = 16, 50
+
+#: Rows of a block in memory where there are cells: each gives all of these a matrix.
+_ROWS = 2**14
 
 
 class _Block(NamedTuple):
@@ -208,7 +211,7 @@ def _features(problem: Problem, kernel: Kernel) -> CellFeatures:
 
 
 def _blocks(problem: Problem, features: CellFeatures) -> Blocks:
-    rows, numbers = as_blocks(problem.X), max(_widths(features))
+    rows, numbers = as_blocks(problem.X, None if features.cells is None else _ROWS), max(_widths(features))
     return rows.keep(_with_features, (4 if problem.single else 8) * numbers + 16, features, problem.single)
 
 
@@ -312,7 +315,7 @@ def _left_out(
     sites: _Sites,
     roots: Sequence[Array],
     means: Sequence[Array],
-    dtype: np.dtype,  # type: ignore[type-arg]
+    dtype: np.dtype[Any],
     labels: Indices,
     weights: Array,
     examples: Array,

@@ -77,7 +77,7 @@ def test_the_same_model_as_in_memory(in_memory: TunedSVC) -> None:
 def test_cells_of_many_rows_are_those_in_memory(schedule) -> None:
     """In which block a row lies makes no difference: rows of a cell are summed over all of them."""
     schedule(exact_rows=100, near_rows=100, wide_rows=300, wide_local=40, local_numbers=0)
-    schedule(cell_rows=150, cell_features=40, tuning_rank=16)
+    schedule(cell_rows=150, cell_features=40, least_cells=2, tuning_rank=16)
     here, there = (TunedSVC(0.3, random_state=0).fit(X, TABLE.y) for X in (TABLE.X, chunked(TABLE.X)))
     for a, b in zip(here.ensemble_.members, there.ensemble_.members, strict=True):
         assert isinstance(b.few_points, CellClassPredictor)

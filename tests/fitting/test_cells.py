@@ -16,7 +16,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.multiclass.cell_predictor import CellClassPredictor
 
 SMALL = {"exact_rows": 100, "near_rows": 100, "wide_rows": 300, "wide_local": 40, "local_numbers": 0}
-CELLS = {"cell_rows": 150, "cell_features": 40, "tuning_rank": 16}
+CELLS = {"cell_rows": 150, "cell_features": 40, "least_cells": 2, "tuning_rank": 16}
 
 
 def waves(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +41,6 @@ def model(schedule) -> TunedSVC:
 
 
 def test_sizes_keep_within_bounds() -> None:
-    assert cell_sizes(2 * SCHEDULE.cell_rows - 1)[1] < 2
     for n in (10_000, 300_000, 10**6, 10**7, 10**8):
         features, number = cell_sizes(n)
         assert number * features**2 <= SCHEDULE.cell_numbers
@@ -64,7 +63,7 @@ def test_cells_know_more_than_shared_inducing_inputs(model: TunedSVC, schedule) 
     assert len(one.inducing) == 10
     assert model.ensemble_.n_points == 40
     X_new, y_new = waves(2000, 1)
-    schedule(cell_rows=1000, feature_numbers=0)  # one cell, and as few inducing inputs as there may be
+    schedule(least_cells=7, feature_numbers=0)  # no cells, and as few inducing inputs as there may be
     low_rank = fitted(*TABLE)
     assert not isinstance(low_rank.ensemble_.main.few_points, CellClassPredictor)
     losses = [-np.log(one.predict_proba(X_new)[np.arange(2000), y_new]).mean() for one in (model, low_rank)]

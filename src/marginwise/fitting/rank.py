@@ -74,7 +74,7 @@ class RankPolicy:
             return in_blocks(problem, seen, model.kernel, m, self.seed, single=True)
         if isinstance(self.rank, str) and labels.sums_rows and problem.groups is None:
             features, number = cell_sizes(problem.n)
-            if number > 1:
+            if number >= SCHEDULE.least_cells:
                 return in_cells(problem, model.kernel, features, number, self.seed)
         if _by_sites(labels):
             most = min(SCHEDULE.most_inducing, int(np.sqrt(SCHEDULE.pass_cost / (members * problem.n))))
@@ -115,7 +115,7 @@ def in_cells(problem: Problem, kernel: Kernel, features: int, number: int, seed:
 
 
 def cell_sizes(n: int) -> tuple[int, int]:
-    """Return the number of features of a row of n, and that of cells; cells pay from two on."""
+    """Return the number of features of a row of n, and that of cells."""
     features = max(SCHEDULE.tuning_rank, min(SCHEDULE.cell_features, SCHEDULE.feature_numbers // n))
     return features, min(SCHEDULE.cell_numbers // features**2, n // SCHEDULE.cell_rows)
 

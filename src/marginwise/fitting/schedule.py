@@ -76,8 +76,9 @@ class Schedule:
     cell_features, shared_part : int, float
         Most features of a row where cells of the inputs have inducing inputs of their own, because blocks would need
         too much memory, and the part of these that all cells share.
-    cell_numbers, cell_rows : int
-        Numbers of the square matrices of all cells together, and the fewest rows that a cell has on average.
+    cell_numbers, cell_rows, least_cells : int
+        Numbers of the square matrices of all cells together, the fewest rows that a cell has on average, and the fewest
+        cells: so many have more inducing inputs in all than are affordable without.
     tuning_rank : int
         Inducing inputs while tuning.
     most_inducing, most_inducing_classes : int
@@ -135,6 +136,7 @@ class Schedule:
     shared_part: float = 0.25
     cell_numbers: int = 2**22
     cell_rows: int = 2000
+    least_cells: int = 8
     tuning_rank: int = 200
     most_inducing: int = 1448
     most_inducing_classes: int = 1024

@@ -10,7 +10,9 @@ where they are long, a pass is several waves of tasks, one after the other.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
@@ -102,14 +104,11 @@ def _quietly() -> Any:
 
 def _threads() -> int:
     """Return the number of tasks that can run at a time."""
-    try:
-        from distributed import get_client
-    except ImportError:
-        return os.cpu_count() or 1
-    try:
-        return sum(get_client().nthreads().values())
-    except ValueError:  # no scheduler but Dask's threads
-        return os.cpu_count() or 1
+    distributed: Any = sys.modules.get("distributed")  # without it there are Dask's own threads
+    if distributed is not None:
+        with suppress(ValueError):  # there is no client
+            return int(sum(distributed.get_client().nthreads().values()))
+    return os.cpu_count() or 1
 
 
 def _dask() -> Any:

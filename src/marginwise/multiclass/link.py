@@ -119,8 +119,8 @@ def found_link(
         away = logs - centre
         value, slope, curvature = -0.5 * float(away @ away), -away, -np.eye(3)
         for rows in in_parts(len(mean)):
-            moments = (moment[rows].astype(float, copy=False) for moment in (mean, variance))
-            part = _terms(logs, *moments, labels[rows], weights[rows])
+            m, v = (moment[rows].astype(float, copy=False) for moment in (mean, variance))
+            part = _terms(logs, m, v, labels[rows], weights[rows])
             value, slope, curvature = value + part.value, slope + part.by_logs, curvature + part.curvature
         return Height(value, slope, curvature)
 

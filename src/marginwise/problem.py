@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,6 @@ import numpy.typing as npt
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.covariance.blocks import as_blocks
-from marginwise.covariance.cells import Cells
 from marginwise.covariance.dense import DenseCovariance
 from marginwise.covariance.local import LocalCovariance
 from marginwise.covariance.low_rank import LowRankCovariance
@@ -22,6 +22,9 @@ from marginwise.errors import Finding, InvalidInputError
 from marginwise.model import Model
 from marginwise.multiplicity import agreement_by_chance, count_examples, counts_of
 from marginwise.row_hash import first_rows, group_ids, joint_ids, repeats_of, totals
+
+if TYPE_CHECKING:
+    from marginwise.covariance.cells import Cells
 
 #: Sums of squares of numbers up to this one are finite, and the kernel of two inputs so far apart is koff.
 FAR = 1e100

@@ -36,7 +36,11 @@ def heard(problem: Problem, *, labels=None, **options) -> Jury:
         declared = replace(declared, families=(main, *declared.families[1:]))
     searcher = Searcher(problem, declared.main.criterion, config.settings)
     jury = Jury(searcher, Folds.assign(problem, 1), declared, thorough=config.all_optima)
-    jury.hear(searcher.first(declared.main.start, config.settings), 1)
+    first = searcher.first(declared.main.start, config.settings)
+    with jury.in_session(1):
+        for family in declared.families:
+            jury.hear(family, first)
+        jury.hear_screened()
     return jury
 
 
@@ -210,8 +214,8 @@ def test_other_labels_share_the_last_search():
         assert one.labels.name == "least-squares" or one.searched is spread
         assert len(one.log_proba) == len(jury.folds.weights)
         np.testing.assert_allclose(np.exp(one.log_proba).sum(axis=1), 1.0)
-    assert jury.weights().sum() == pytest.approx(1.0)
-    kept = jury.weights()[jury.weights() > 0]
+    assert jury.weights.sum() == pytest.approx(1.0)
+    kept = jury.weights[jury.weights > 0]
     assert kept.min() >= SCHEDULE.least_weight
 
 

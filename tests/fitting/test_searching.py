@@ -33,15 +33,17 @@ def begin(problem):
 def searches(monkeypatch):
     """The searches that are made, in order: rows, settings, and evaluations made."""
     made = []
-    plain = tune_problem
 
-    def watched(problem, criterion, start, settings):
-        tuning = plain(problem, criterion, start, settings)
-        made.append((problem.n, settings, len(tuning.trace)))
-        return tuning
+    def watched(plain):
+        def search(problem, criterion, start, settings):
+            tuning = plain(problem, criterion, start, settings)
+            made.append((problem.n, settings, len(tuning.trace)))
+            return tuning
 
-    for module in (searching, judging):
-        monkeypatch.setattr(module, "tune_problem", watched)
+        return search
+
+    monkeypatch.setattr(searching, "tune_problem", watched(tune_problem))
+    monkeypatch.setattr(judging, "_search", watched(judging._search))
     return made
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.threads import one_thread
-from marginwise.fitting.candidates import CandidateList
 from marginwise.fitting.config import Chosen, FitConfig
 from marginwise.fitting.folds import Folds
 from marginwise.fitting.judging import Jury, Searched
@@ -40,8 +39,13 @@ def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:
             chosen = Chosen(_unjudged(searcher, first, config), None)
         else:
             jury = Jury(searcher, folds, config.declared, thorough=config.all_optima)
-            jury.hear(first, config.settings.n_jobs)
-            chosen = Chosen(_stacked(jury, first, config), *_held_out(jury, config))
+            with jury.in_session(config.settings.n_jobs):
+                for family in config.declared.families:
+                    jury.hear(family, first)
+                jury.hear_screened()
+            stack = _Stack(jury, jury.weights)
+            optima = {search: stack.optima(search, first) for search in stack.searches}
+            chosen = Chosen(stack.members(optima), *_held_out(jury, config))
         return chosen if small.inducing is None else _polished(problem, searcher, chosen, config)
 
 
@@ -57,58 +61,64 @@ def _first(searcher: Searcher, config: FitConfig) -> tuple[Tuning, FitConfig]:
     return with_restarts(first, found), replace(config, declared=declared.richer)
 
 
-def _stacked(jury: Jury, first: Tuning, config: FitConfig) -> list[Member]:
-    """Return the candidates that stacking gives a weight as members, searched on all rows."""
-    weights = jury.weights().tolist()
-    totals: dict[Searched, float] = {}
-    for one, weight in zip(jury.judged, weights, strict=True):
-        totals[one.searched] = totals.get(one.searched, 0.0) + weight
-    whole = [search for search in totals if not (search.family.auxiliary or search.screen or search.view)]
-    main = max(whole, key=lambda search: totals[search])
-    kept = {search: total for search, total in totals.items() if total > 0.0}
-    views, optima = _views(jury.searcher, kept, config.declared), {}
-    for search, total in kept.items():
-        searcher = _as_seen(jury.searcher, search, views[search])
-        if search is main and config.all_optima:
-            optima[search] = _restarted(searcher, search)
-        elif isinstance(view := views[search], Selection):
-            optima[search] = [(screened_search(searcher.problem, searcher.quiet, config.declared, view), 1.0)]
-        else:
-            optima[search] = [(_on_all_rows(searcher, search, total, first), 1.0)]
-    members = []
-    for one, weight in zip(jury.judged, weights, strict=True):
-        for tuning, share in optima[one.searched] if weight > 0.0 else ():
-            # Other optima are far from where folds have found the scale.
-            scale = jury.searcher.scaled(one.labels, tuning) if config.all_optima else one.scale
-            members.append(Member(one.candidate, weight * share, tuning, scale or one.scale, views[one.searched]))
-    return members
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """The candidates that were judged, with their weights; on all rows those with a weight become members."""
 
+    jury: Jury
+    weights: Array
 
-def _views(searcher: Searcher, searches: Iterable[Searched], declared: CandidateList) -> dict[Searched, View | None]:
-    """Return how searches see the inputs; those of screened inputs screen all rows."""
-    views = {search: search.view for search in searches}
-    if any(search.screen for search in views):
-        selections = selections_of(searcher.problem, declared)
-        views |= {search: selections[search.screen] for search in views if search.screen}
-    return views
+    @cached_property
+    def searches(self) -> dict[Searched, float]:
+        """The searches of candidates with a weight, and the sum of these."""
+        totals: dict[Searched, float] = {}
+        for one, weight in zip(self.jury.judged, self.weights.tolist(), strict=True):
+            if weight > 0.0:
+                totals[one.searched] = totals.get(one.searched, 0.0) + weight
+        return totals
 
+    @cached_property
+    def views(self) -> dict[Searched, View | None]:
+        """How these searches see the inputs; those of screened inputs screen all rows."""
+        views = {search: search.view for search in self.searches}
+        if any(search.screen for search in views):
+            selections = selections_of(self.jury.searcher.problem, self.jury.declared)
+            views |= {search: selections[search.screen] for search in views if search.screen}
+        return views
 
-def _as_seen(searcher: Searcher, search: Searched, view: View | None) -> Searcher:
-    problem = searcher.problem if view is None else selected(searcher.problem, view)
-    return replace(searcher, problem=problem, criterion=search.family.criterion)
+    @property
+    def main(self) -> Searched | None:
+        """The search with the largest weight among those of the whole kernel, None if none of these has any."""
+        whole = [search for search in self.searches if search.is_whole]
+        return max(whole, key=lambda search: self.searches[search], default=None)
 
+    def optima(self, search: Searched, first: Tuning) -> list[tuple[Tuning, float]]:
+        """Return where a search ends on all rows, or for the main one the optima of all restarts if these are wanted.
 
-def _on_all_rows(searcher: Searcher, search: Searched, weight: float, first: Tuning) -> Tuning:
-    """Return where a search ends on all rows; one that goes on from the first search keeps what that had restarted."""
-    if search.begun is not None and not (searcher.are_many and weight >= 0.5):
-        return search.begun
-    return with_restarts(search.begun or first, searcher.last(search.spread, search.ends))
+        One that goes on from the first search keeps what that had restarted.
+        """
+        searcher, begun, view = self.jury.searcher, search.begun, self.views[search]
+        problem = searcher.problem if view is None else selected(searcher.problem, view)
+        searcher = replace(searcher, problem=problem, criterion=search.family.criterion)
+        if isinstance(view, Selection):
+            return [(screened_search(problem, searcher.quiet, self.jury.declared, view), 1.0)]
+        if self.jury.thorough and search is self.main:
+            found = begun or searcher.restarted(mean_of(search.ends), search.spread)
+            return [(searcher.refined(tuning, search.spread), share) for tuning, share in optima_of(found)]
+        if begun is not None and not (searcher.are_many and self.searches[search] >= 0.5):
+            return [(begun, 1.0)]
+        return [(with_restarts(begun or first, searcher.last(search.spread, search.ends)), 1.0)]
 
-
-def _restarted(searcher: Searcher, search: Searched) -> list[tuple[Tuning, float]]:
-    """Return the optima of all restarts of a search, each with its share of them."""
-    found = search.begun or searcher.restarted(mean_of(search.ends), search.spread)
-    return [(searcher.refined(tuning, search.spread), share) for tuning, share in optima_of(found)]
+    def members(self, optima: dict[Searched, list[tuple[Tuning, float]]]) -> list[Member]:
+        """Return the members, each of them once for each optimum of its search."""
+        members, jury = [], self.jury
+        for one, weight in zip(jury.judged, self.weights.tolist(), strict=True):
+            for tuning, share in optima[one.searched] if weight > 0.0 else ():
+                # Other optima are far from where folds have found the scale.
+                scale = jury.searcher.scaled(one.labels, tuning) if jury.thorough else one.scale
+                view = self.views[one.searched]
+                members.append(Member(one.candidate, weight * share, tuning, scale or one.scale, view))
+        return members
 
 
 def _held_out(jury: Jury, config: FitConfig) -> tuple[Array, Array]:
@@ -126,7 +136,7 @@ def _held_out(jury: Jury, config: FitConfig) -> tuple[Array, Array]:
 
 def _svm_on_folds(jury: Jury, config: FitConfig) -> Array:
     """Return what SVMs without them say of the rows that folds leave out, for the member that the SVM goes with."""
-    judged, logs = jury.judged[int(np.argmax(jury.weights()))], []
+    judged, logs = jury.judged[int(np.argmax(jury.weights))], []
     for k in range(len(jury.folds)):
         inside, outside = jury.folds.split(k)
         inside = replace(inside, weights=inside.weights * config.importance[inside.labels])

@@ -11,7 +11,8 @@ apart: the largest spread is tried first, and smaller ones only if it gains noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,8 +32,9 @@ from marginwise.fitting.stacking import Vote, cross_fitted, kept_weights, stacki
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.problem import Problem
+from marginwise.search.driver import drive
 from marginwise.search.progress import counter
-from marginwise.tuning import SearchSettings, Tuning, tune_problem
+from marginwise.tuning import SearchSettings, Tuning
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,11 @@ class Searched:
     begun: Tuning | None = None
     view: View | None = None
     screen: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all terms of the kernel, and all inputs as they are."""
+        return not (self.family.auxiliary or self.screen or self.view)
 
     def model(self, k: int) -> Model:
         """Return where it ended without the rows of fold k."""
@@ -97,53 +104,56 @@ class Jury:
     thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
 
-    def hear(self, first: Tuning, n_jobs: int | None) -> None:
-        """Judge all candidates, those of the main kernel from its first search on."""
+    @contextmanager
+    def in_session(self, n_jobs: int | None) -> Iterator[None]:
+        """Hear candidates within, on so many processes, and show how far that is."""
         families = self.declared.families
         passes = sum(len(one.labels) + (0 if one.auxiliary else len(self.declared.spreads)) for one in families)
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            for family in families:
-                if self.judged and self._late:
-                    break
-                if family.auxiliary:
-                    self._auxiliary(family)
-                else:
-                    own = replace(self.searcher, criterion=family.criterion)
-                    self._family(family, own.first(family.start, own.quiet) if self.judged else first)
-            if not self._late:
-                self._screened()
+            yield
 
+    def hear(self, family: Family, first: Tuning) -> None:
+        """Judge one length scale, several of them, other label models, and another view; ``first`` is the main search.
+
+        Nothing of this where no time is left and something was judged.
+        """
+        if self.judged and self.is_late:
+            return
+        if family.auxiliary:
+            self._auxiliary(family)
+            return
+        declared, labels = self.declared, family.labels[0]
+        own = replace(self.searcher, criterion=family.criterion)
+        begun = own.first(family.start, own.quiet) if self.judged else first
+        one = self._one_length_scale(family, begun, [range(k, k + 1) for k in range(len(self.folds))])
+        main = Judged(one, labels, Scale(), self._predict(one, labels, Scale(), range(len(self.folds))))
+        if declared.gated or not declared.spreads:  # otherwise it is not asked for
+            self.judged.append(main)
+        for spread in declared.spreads[:: -1 if self._many else 1]:
+            if self.judged and self.is_late:
+                break
+            wider = replace(main.searched, spread=spread)
+            found = self._searched(wider, labels, Scale(), self._gains(main))
+            if found is not None:
+                self.judged.append(found)
+                main = found
+            if (found is not None) == self._many:  # up while it helps, or down until it does
+                break
+        if not self.is_late:
+            self._other_labels(main.searched, family.labels[1:])
+        if not self.is_late:
+            self._other_view(main)
+
+    @property
     def weights(self) -> Array:
-        """Return the weights of all that were judged, 0 for those that are dropped."""
+        """The weights of all that were judged, 0 for those that are dropped."""
         return kept_weights(self._table([one.log_proba for one in self.judged]), self.folds.weights)
 
     def held_out(self, vote: Vote | None) -> Array:
         """Return what the members together say of rows left out: log-probabilities in the long table of the folds."""
         logs, folds = np.array([one.log_proba for one in self.judged]), self.folds
         return cross_fitted(logs, folds.labels, folds.weights, folds.numbers, vote)
-
-    def _family(self, family: Family, begun: Tuning) -> None:
-        """Judge one length scale, several of them, other label models, and another view."""
-        declared, labels = self.declared, family.labels[0]
-        one = self._one_length_scale(family, begun, [range(k, k + 1) for k in range(len(self.folds))])
-        main = Judged(one, labels, Scale(), self._predict(one, labels, Scale(), range(len(self.folds))))
-        if declared.gated or not declared.spreads:  # otherwise it is not asked for
-            self.judged.append(main)
-        for spread in declared.spreads[:: -1 if self._many else 1]:
-            if self.judged and self._late:
-                break
-            wider = replace(main.searched, spread=spread)
-            found = self._searched(wider, main.labels, main.scale, self._gains(main))
-            if found is not None:
-                self.judged.append(found)
-                main = found
-            if (found is not None) == self._many:  # up while it helps, or down until it does
-                break
-        if not self._late:
-            self._other_labels(main.searched, family.labels[1:])
-        if not self._late:
-            self._other_view(main)
 
     def _auxiliary(self, family: Family) -> None:
         """Judge a simpler model. Its evaluations are dear: it is tuned on few rows, and without half of the folds."""
@@ -166,7 +176,7 @@ class Jury:
             delayed(_search)(self.folds.without(some), family.criterion, begun.hyperparameters, settings)
             for some in left_out
         ]
-        found = outcomes(self._parallel, jobs)
+        found = list(outcomes(self._parallel, jobs))
         return replace(searched, ends=tuple(end for end, some in zip(found, left_out, strict=True) for _ in some))
 
     def _searched(
@@ -177,12 +187,12 @@ class Jury:
         On each fold it begins where that of its neighbour has ended: ``near`` still has those ends.
         """
         first, rest = self.folds.halves
-        found = replace(near, begun=None, ends=self._ends(near, first))
+        found = replace(near, begun=None, ends=tuple(outcomes(self._parallel, self._searches(near, first))))
         logs = self._predict(found, labels, scale, first)
         if not pays(logs):
             return None
         if not self._many:  # otherwise these folds take what was found
-            found = replace(found, ends=(*found.ends, *self._ends(near, rest)))
+            found = replace(found, ends=(*found.ends, *outcomes(self._parallel, self._searches(near, rest))))
         logs = np.concatenate([logs, self._predict(found, labels, scale, rest)])
         return Judged(found, labels, scale, logs) if pays(logs) else None
 
@@ -213,10 +223,10 @@ class Jury:
         if found is not None:
             self.judged.append(found)
 
-    def _screened(self) -> None:
+    def hear_screened(self) -> None:
         """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
         declared = self.declared
-        if not declared.screens:
+        if not declared.screens or self.is_late:
             return
         splits = [self.folds.split(k) for k in range(len(self.folds))]
         jobs = [delayed(_judge_screens)(*split, self.searcher.quiet, declared) for split in splits]
@@ -228,8 +238,8 @@ class Jury:
                 searched = Searched(declared.main, 0.0, self.folds, screen=screen)
                 self.judged.append(Judged(searched, declared.main.labels[0], Scale(), logs))
 
-    def _ends(self, near: Searched, which: range) -> tuple[Tuning, ...]:
-        """Search without the rows of some folds, from where ``near`` has ended.
+    def _searches(self, near: Searched, which: range) -> list[Any]:
+        """Return the jobs that search without the rows of some folds, from where ``near`` has ended.
 
         Those with a length scale for each input begin at the optimum of all rows with one; what was learnt of the
         curvature there tells nothing of them.
@@ -245,7 +255,7 @@ class Jury:
             else:
                 start, own = end.hyperparameters, after(criterion, end, own)
             jobs.append(delayed(_search)(inside, criterion, start, own))
-        return tuple(outcomes(self._parallel, jobs))
+        return jobs
 
     def _predict(self, searched: Searched, labels: LabelModel, scale: Scale, which: range) -> Array:
         """Return what a candidate says of the rows that some folds leave out."""
@@ -260,7 +270,7 @@ class Jury:
         return self.searcher.are_many and self.declared.gated
 
     @property
-    def _late(self) -> bool:
+    def is_late(self) -> bool:
         """Whether no time is left for further candidates."""
         return self.searcher.settings.limits.is_late
 
@@ -296,7 +306,7 @@ class Jury:
 def _search(inside: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
     """Search on the rows that stay in, on one thread: digits do not depend on the number of other processes."""
     with one_thread():
-        return tune_problem(inside, criterion, start, settings)
+        return drive(settings.task(inside, criterion, start))
 
 
 def _predict(inside: Problem, outside: Array, labels: LabelModel, model: Model) -> Array:

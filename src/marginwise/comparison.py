@@ -132,11 +132,6 @@ _PEERS: dict[str, Callable[[int, Mask], Any]] = {
 }
 
 
-def peer_names() -> tuple[str, ...]:
-    """Return the names of the classifiers that TunedSVC can be compared with."""
-    return tuple(_PEERS)
-
-
 def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words: Mask) -> dict[str, Any]:
     """Return estimators by name: TunedSVC with each criterion, and these peers; ``words`` are the columns of words."""
     for name in criteria:

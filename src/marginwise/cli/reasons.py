@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise.display.plots._cells import cell_text
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection import Explanation, explain
+from marginwise.plots._cells import cell_text
 
 
 class Reason(NamedTuple):

@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.display.plots._axes import axes_for, label_text
-from marginwise.display.plots._cells import on_axis
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._effects import Effect
 from marginwise.inspection.effects import effect
 from marginwise.inspection.positive import positive_place
+from marginwise.plots._axes import OneAxes, axes_for, label_text
+from marginwise.plots._cells import on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 #: Distance on the axis between the dots of two classes at the same word.
 _APART = 0.12
 
 
-class EffectDisplay:
+class EffectDisplay(OneAxes):
     """The effect of a column as a curve with the posterior's own band; of a category, a dot for each value.
 
     Parameters
@@ -47,9 +46,6 @@ class EffectDisplay:
     >>> EffectDisplay(Effect("age", grid, zeros, zeros, zeros, zeros, additive=False), ["no", "yes"]).effect.name
     'age'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, effect: Effect, classes: Any) -> None:
         self.effect, self.classes = effect, classes.tolist() if hasattr(classes, "tolist") else list(classes)
@@ -102,8 +98,7 @@ class EffectDisplay:
         own = "its own curve, for every row" if one.additive else "on average"
         ax.set_ylabel(f"effect (log-odds), {own}" if response == "latent" else "mean probability")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
     def _shown(self, positive_class: Any) -> list[tuple[int, str]]:
         """Return the places and names of the classes to draw: the second of two unless one is asked for."""

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Indices
-from marginwise.display.plots._axes import column_of_axes
 from marginwise.display.style import MUTED, SERIES
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.plots._axes import column_of_axes
 from marginwise.search import Trace
 
 if TYPE_CHECKING:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.display.plots._axes import axes_for, text_colour
-from marginwise.display.plots._cells import as_numbers, cell_text, on_axis
 from marginwise.display.style import MUTED
 from marginwise.estimators._explaining import column_place
 from marginwise.estimators._explanation import Explanation
 from marginwise.inspection.explaining import explain
+from marginwise.plots._axes import OneAxes, axes_for, text_colour
+from marginwise.plots._cells import as_numbers, cell_text, on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 #: Colours of what lowers and of what raises the latent function, also those of low and high cells.
 _DOWN, _UP = "C0", "C1"
@@ -28,7 +27,7 @@ _LEVELS = (("low", "C0"), ("middle", MUTED), ("high", "C1"))
 _SWARM, _BINS = 0.8, 100
 
 
-class WaterfallDisplay:
+class WaterfallDisplay(OneAxes):
     """One row: from the mean over the background to its own latent value, a bar for each column.
 
     Parameters
@@ -50,9 +49,6 @@ class WaterfallDisplay:
     >>> WaterfallDisplay(one).explanation.latent
     array([1.4])
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation.one_function()[:1]
@@ -97,11 +93,10 @@ class WaterfallDisplay:
         ax.invert_yaxis()
         ax.set_xlabel("latent function (log-odds)")
         ax.grid(axis="y", visible=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
 
-class BeeswarmDisplay:
+class BeeswarmDisplay(OneAxes):
     """All rows: a dot for each row and column, by what the cell contributes, coloured by whether it is low or high.
 
     Parameters
@@ -125,9 +120,6 @@ class BeeswarmDisplay:
     >>> BeeswarmDisplay(Explanation(values, np.zeros(2), cells, ["age", "height"])).strength
     array([2.  , 0.25])
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation.one_function()
@@ -166,11 +158,10 @@ class BeeswarmDisplay:
         ax.set_xlabel(f"contribution (log-odds{more})")
         ax.grid(axis="y", visible=False)
         _level_legend(ax, "cell", one.data[:, shown])
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
 
-class DependenceDisplay:
+class DependenceDisplay(OneAxes):
     """One column: what each of its cells contributes, coloured by the column that this depends on most.
 
     Parameters
@@ -198,9 +189,6 @@ class DependenceDisplay:
     >>> DependenceDisplay(Explanation(values, np.zeros(2), cells, ["age", "height"]), "height").column
     1
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, explanation: Explanation, column: str | int, color_by: str | int | None = None) -> None:
         self.explanation = explanation.one_function()
@@ -247,8 +235,7 @@ class DependenceDisplay:
         missing = int(np.isnan(where).sum())
         ax.set_xlabel(one.feature_names[j] + (f" ({missing} rows without it not shown)" if missing else ""))
         ax.set_ylabel(f"contribution of {one.feature_names[j]} (log-odds)")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
 
 def _mark(ax: Axes, values: dict[str, float], near: float) -> None:

@@ -11,21 +11,20 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array, Indices
-from marginwise.display.plots._axes import axes_for, label_text
 from marginwise.display.style import SERIES, require_matplotlib
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.plots._axes import OneAxes, axes_for, label_text
 from marginwise.tables.reading import NUMBER, Cells, columns_of, is_frame, is_of_objects
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
 #: Room around the points, as a part of their range.
 _ROOM = 0.1
 
 
-class BoundaryDisplay:
+class BoundaryDisplay(OneAxes):
     """Class probabilities over a plane of two inputs, the lines on which the prediction changes, and examples.
 
     Parameters
@@ -55,9 +54,6 @@ class BoundaryDisplay:
     >>> BoundaryDisplay((axis, axis), probability, np.array(["a", "b"]), ("age", "height")).names
     ('age', 'height')
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -147,8 +143,7 @@ class BoundaryDisplay:
             ax.legend(title="class", frameon=True)  # on top of colours
         ax.grid(visible=False)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
     def _shades(self, colours: Array) -> Array:
         """Return the mean of the classes' colours under the probabilities, made lighter, as the examples are above."""

@@ -10,19 +10,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise.criteria import Criterion
-from marginwise.display.plots._axes import axes_for
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._parameters import chosen_criterion
 from marginwise.fitting.candidates import searched_criterion
+from marginwise.plots._axes import OneAxes, axes_for
 from marginwise.search import LineScan
 from marginwise.search.line import scan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class LineDisplay:
+class LineDisplay(OneAxes):
     """One or several criteria along a line, with the barrier between its ends.
 
     Parameters
@@ -46,9 +45,6 @@ class LineDisplay:
     >>> list(LineDisplay(line).barriers)
     ['gacv']
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, scan: LineScan) -> None:
         self.scan = scan
@@ -100,5 +96,4 @@ class LineDisplay:
         ax.set_xlabel("position between the two settings")
         ax.set_ylabel("score relative to the better end")
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.display.plots._axes import label_text
+from marginwise.plots._axes import label_text
 
 
 def cell_text(cell: Any) -> str:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.display.plots._axes import column_of_axes, label_text
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection.positive import positive_place
 from marginwise.inspection.thresholds import wilson_interval
+from marginwise.plots._axes import column_of_axes, label_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,17 +9,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array
-from marginwise.display.plots._axes import axes_for, text_colour
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection.relevances import relevance_intervals
+from marginwise.plots._axes import OneAxes, axes_for, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class RelevanceDisplay:
+class RelevanceDisplay(OneAxes):
     """Relevances of the inputs: a bar for the average, a dot for each model that it is an average of, and intervals.
 
     Parameters
@@ -47,9 +46,6 @@ class RelevanceDisplay:
     >>> display.importances.round(2).tolist(), display.spread.round(2).tolist()
     ([0.6, 0.4], [0.1, 0.1])
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self, values: Array, weights: Array, names: Sequence[str], intervals: tuple[Array, Array] | None = None
@@ -111,5 +107,4 @@ class RelevanceDisplay:
         ax.grid(axis="y", visible=False)
         ax.axvline(1.0 / len(self.names), color=MUTED, linewidth=1, linestyle="--", label="all inputs alike")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3 if self.intervals is None else 2)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)

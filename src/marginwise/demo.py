@@ -66,7 +66,7 @@ def main() -> None:
     write(f"  shape of the decision: {', '.join(shares)}\n")
     write(f"  error expected on new rows, from the training rows alone: {100 * tuned.expected_error_:.1f} %\n\n")
     names = _draw(tuned, data, FOLDER)
-    write(f"pictures in {FOLDER}/: {', '.join(names)}\n" if names else "pictures: pip install marginwise[plots]\n")
+    write(f"pictures in {FOLDER}/: {', '.join(names)}\n" if names else "pictures: pip install 'marginwise[plots]'\n")
 
 
 def _compile(data: Any) -> None:

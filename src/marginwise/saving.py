@@ -28,6 +28,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
+from marginwise._runtime.packages import require
 from marginwise.covariance import Partition
 from marginwise.criteria import criterion_class, criterion_names
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
@@ -112,7 +113,7 @@ _GP_KERNELS = (
 
 
 def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file, whole or not at all. It takes skops: ``pip install marginwise[saving]``.
+    """Write a fitted model to a file, whole or not at all. It needs skops: ``pip install 'marginwise[saving]'``.
 
     Parameters
     ----------
@@ -312,8 +313,7 @@ def _own_types() -> set[str]:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError:
-        raise MarginwiseError("model files need skops (pip install marginwise[saving])") from None
+    require("skops", "model files need", "marginwise[saving]")
+    import skops.io
+
     return skops.io

@@ -283,8 +283,8 @@ def test_models_that_are_not_fitted_are_refused():
 def test_matplotlib_is_imported_late_and_named_when_missing(monkeypatch):
     code = "import sys, marginwise.plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[plots\]"):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[plots\]'"):
         ReliabilityDisplay([0.1, 0.9], [0, 1]).plot()
-    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[plots\]"):
+    with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[plots\]'"):
         RelevanceDisplay(np.ones((1, 1)), np.ones(1), ["a"]).plot()

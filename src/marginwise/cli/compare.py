@@ -7,15 +7,15 @@ import json
 import math
 import sys
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from marginwise._runtime.packages import require
 from marginwise._wording import numbered, percent
 from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import listed, tell, warn
-from marginwise.errors import Finding, InvalidInputError, MarginwiseError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.reporting.text import aligned
 
 _CRITERIA = "auto,ep-evidence,laplace-evidence,span"
@@ -119,8 +119,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if not [*arguments.criteria, *arguments.peers]:
         raise InvalidInputError("--criteria and --peers", Finding("are empty"), "at least one name between them")
     if arguments.report is not None:
-        if find_spec("matplotlib") is None:
-            raise MarginwiseError("the report needs matplotlib (pip install 'marginwise[plots]'); do without --report")
+        require("matplotlib", "the report needs", "marginwise[plots]", "; do without --report")
         check_output("--report", Path(arguments.report), force=arguments.force, inputs=[arguments.table])
 
 

@@ -7,9 +7,9 @@ import json
 import sys
 import time
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
+from marginwise._runtime.packages import require
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.report import add_report_arguments, chosen_class
@@ -18,7 +18,6 @@ from marginwise.errors import (
     ConvergenceWarning,
     GroupWarning,
     InvalidInputError,
-    MarginwiseError,
     NothingLearntWarning,
     TableWarning,
 )
@@ -179,10 +178,7 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
         ("--model", model, "skops", "saving"),
         ("--report", report, "matplotlib", "plots"),
     ):
-        if find_spec(package) is None:
-            raise MarginwiseError(
-                f"the {option[2:]} needs {package} (pip install 'marginwise[{extra}]'); --no-files does without"
-            )
+        require(package, f"the {option[2:]} needs", f"marginwise[{extra}]", "; --no-files does without")
         check_output(option, path, force=arguments.force, inputs=[arguments.table], device=path is report)
     return model, report
 

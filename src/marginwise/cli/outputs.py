@@ -11,12 +11,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
 from marginwise._characters import as_csv, visible
-from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise._runtime.packages import require
+from marginwise.errors import InvalidInputError
 
 #: How tables are written.
 CSV, SEMICOLON, XLSX = FORMATS = ("csv", "csv-semicolon", "xlsx")
@@ -65,8 +65,7 @@ def table_format(said: str | None, output: Path | None) -> str:
     if chosen == XLSX:
         if output is None:
             raise InvalidInputError("--output-format", chosen, "a file for it (--output predictions.xlsx)")
-        if find_spec("openpyxl") is None:
-            raise MarginwiseError("Excel files need openpyxl (pip install 'marginwise[excel]')")
+        require("openpyxl", "Excel files need", "marginwise[excel]")
     return chosen
 
 

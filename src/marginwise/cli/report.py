@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from marginwise._runtime.packages import require
 from marginwise.cli.outputs import check_output, written_whole
 from marginwise.cli.text import tell, warn
-from marginwise.errors import Finding, InvalidInputError, MarginwiseError, TableWarning
+from marginwise.errors import Finding, InvalidInputError, TableWarning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     source = Path(arguments.model)
     output = Path(arguments.output) if arguments.output else Path(source.stem).with_suffix(".html")
-    if find_spec("matplotlib") is None:
-        raise MarginwiseError("the report needs matplotlib (pip install 'marginwise[plots]')")
+    require("matplotlib", "the report needs", "marginwise[plots]")
     check_output("--output", output, force=arguments.force, inputs=[arguments.model])
 
     from marginwise.cli.model_file import read_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from marginwise.errors import MarginwiseError
+from marginwise._runtime.packages import require
 
 #: Text and axes, what should stand back, lines of a grid.
 INK, MUTED, GRID = "#22252a", "#6b7078", "#dcdcd7"
@@ -16,10 +16,8 @@ SERIES = ("#2b66ad", "#c9601f", "#23825f", "#8b4a9c", "#a07d12", "#b5335b", "#2a
 
 def require_matplotlib(module: str) -> Any:
     """Return a module of matplotlib, imported when something is drawn and not before; or say what to install."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MarginwiseError("plots need matplotlib (pip install marginwise[plots])") from None
+    require("matplotlib", "plots need", "marginwise[plots]")
+    return import_module(module)
 
 
 def figure_style() -> dict[str, Any]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
-from marginwise.errors import MarginwiseError
+from marginwise._runtime.packages import require
 
 __all__ = ["register_converters", "to_json", "to_onnx"]
 
 
 def to_onnx(model: Any, *, names: Sequence[str] | None = None) -> Any:
-    """Return a fitted model as an ONNX file. It takes onnx: ``pip install marginwise[onnx]``.
+    """Return a fitted model as an ONNX file. It needs onnx: ``pip install 'marginwise[onnx]'``.
 
     Probabilities are those of ``predict_proba``, computed in double precision by standard operators.
 
@@ -40,16 +39,10 @@ def to_onnx(model: Any, *, names: Sequence[str] | None = None) -> Any:
     >>> session.run(["label"], {"X": np.array([[0.2], [2.9]])})[0].tolist()
     ['low', 'high']
     """
-    _require("onnx")
+    require("onnx", "ONNX files need", "marginwise[onnx]")
     from marginwise.export.models import model_of
 
     return model_of(model, names)
-
-
-def _require(name: str) -> None:
-    """Raise unless a package is installed."""
-    if find_spec(name) is None:
-        raise MarginwiseError(f"ONNX files need {name} (pip install {'marginwise[onnx]' if name == 'onnx' else name})")
 
 
 def to_json(model: Any, *, names: Sequence[str] | None = None) -> str:
@@ -86,7 +79,7 @@ def to_json(model: Any, *, names: Sequence[str] | None = None) -> str:
 
 
 def register_converters() -> None:
-    """Let sklearn-onnx convert TunedSVC and MarginSVC in pipelines. It takes skl2onnx: ``pip install skl2onnx``.
+    """Let sklearn-onnx convert TunedSVC and MarginSVC in pipelines. It needs skl2onnx: ``pip install skl2onnx``.
 
     Outputs are those of :func:`marginwise.to_onnx`. Give it inputs of type ``DoubleTensorType``: other steps then keep
     double precision, too.
@@ -105,7 +98,7 @@ def register_converters() -> None:
     >>> [output.name for output in to_onnx(pipeline, X[:1]).graph.output]
     ['label', 'decision']
     """
-    _require("skl2onnx")
+    require("skl2onnx", "ONNX files need", "skl2onnx")
     from marginwise.export.pipelines import register
 
     register()

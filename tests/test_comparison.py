@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict
 
-from marginwise.comparison import GridSVC, calibration_error, contestants, run_parts, scores, splits
+from marginwise.comparison import calibration_error, contestants, run_parts, scores, splits
 from marginwise.errors import InvalidInputError
+from marginwise.peers import PEERS, GridSVC
 
-PEERS = ("grid-svc", "logistic", "forest", "boosting")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 Y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.3 * RNG.normal(size=60), [-0.5, 0.5])]
@@ -178,8 +178,8 @@ def test_peers_search_on_folds_of_whole_groups(monkeypatch, name) -> None:
         return split(self, X, y, groups)
 
     monkeypatch.setattr(StratifiedGroupKFold, "split", watched)
-    monkeypatch.setattr("marginwise.comparison.GRID", {"C": [1.0], "gamma": [0.1, 1.0]})
-    peers = contestants([], [name], 0, np.zeros(3, dtype=bool))
+    monkeypatch.setattr("marginwise.peers.GRID", {"C": [1.0], "gamma": [0.1, 1.0]})
+    peers = contestants([], [name], 0, np.zeros(3, dtype=bool), grouped=True)
     train, test = np.flatnonzero(GROUPS < 15), np.flatnonzero(GROUPS >= 15)
     (result,) = run_parts(X, Y, peers, [(train, test)], groups=GROUPS)
     assert result.failure == ""

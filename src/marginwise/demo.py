@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.comparison import GridSVC
 from marginwise.datasets import load_benchmark
 from marginwise.display import figure_style
 from marginwise.errors import ConvergenceWarning
 from marginwise.estimators import TunedSVC
+from marginwise.peers import GridSVC
 from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 from marginwise.tuning import scan_line
 

@@ -10,7 +10,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import version
@@ -37,44 +37,10 @@ _COMMANDS = {
 }
 
 #: Arguments of the library whose options have another name.
-_OPTIONS = {
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
-    "test_fraction": "--test-fraction",
-    "max_evaluations": "--max-evaluations",
-    "max_seconds": "--max-seconds",
-    "class_weight": "--class-weight",
-    "missing_values": "--missing-values",
-    "name": "NAME",
-    "positive_class": "--positive",
-}
-_SAME_NAME = (
-    "target",
-    "groups",
-    "drop",
-    "delimiter",
-    "decimal",
-    "encoding",
-    "header",
-    "skip",
-    "sheet",
-    "plots",
-    "positive",
-    "keep",
-    "ard",
-    "criterion",
-    "slack",
-    "restarts",
-    "folds",
-    "peers",
-    "store",
-    "data",
-    "datasets",
-    "methods",
-    "trials",
-    "backend",
-    "scheduler",
-)
+_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs", "name": "NAME", "positive_class": "--positive"}
+
+#: Arguments of commands that are not options, although the library may have an argument of that name.
+_NO_OPTIONS = {"model", "table"}
 
 _EPILOG = """\
 examples:
@@ -95,10 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     command = next((word for word in words if not word.startswith("-")), None)
     name = f"marginwise {command}" if command in _COMMANDS else "marginwise"
+    options: set[str] = set()
     try:
         # A study answers Ctrl-C itself: it keeps what is finished.
         with nullcontext() if command == "study" else answer_interrupts(signal.default_int_handler):
             arguments = _parser(command).parse_args(words)
+            options = vars(arguments).keys() - _NO_OPTIONS
             code: int = arguments.run(arguments)
             sys.stdout.flush()
             return code
@@ -111,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except InvalidInputError as mistake:
-        return _say(f"{name}: error: {_in_words(mistake)}", MISTAKE)
+        return _say(f"{name}: error: {_in_words(mistake, options)}", MISTAKE)
     except MarginwiseError as error:
         return _say(f"{name}: error: {error}", MISTAKE if isinstance(error, ModelFileError) else FAILURE)
     except MemoryError as error:
@@ -144,15 +112,15 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def _in_words(mistake: InvalidInputError) -> str:
-    """Return the message, with the names that the command line has for things."""
+def _in_words(mistake: InvalidInputError, options: Collection[str]) -> str:
+    """Return the message, with the names that the command line has for arguments of the library."""
     if mistake.argument == "path":
         return f"{mistake.value}: expected {mistake.allowed}"
-    name = f"--{mistake.argument}" if mistake.argument in _SAME_NAME else mistake.argument
+    same = f"--{mistake.argument.replace('_', '-')}" if mistake.argument in options else mistake.argument
     found = f"is {mistake.value!r}"
     if isinstance(mistake.value, Finding) or mistake.value is None:
         found = mistake.value or "is not given"
-    return f"{_OPTIONS.get(name, name)} {found}; expected {mistake.allowed}"
+    return f"{_OPTIONS.get(mistake.argument, same)} {found}; expected {mistake.allowed}"
 
 
 def _say(message: str, code: int) -> int:

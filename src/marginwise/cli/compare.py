@@ -58,8 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     warn(check_table(table))
     words = np.isin(table.feature_names, list(table.categories))
-    methods = contestants(arguments.criteria, arguments.peers, arguments.seed, words)
     groups = np.array(table.groups) if table.groups else None
+    chosen = (arguments.criteria, arguments.peers, arguments.seed, words)
+    methods = contestants(*chosen, grouped=groups is not None)
     shares = {"folds": arguments.folds, "test_fraction": arguments.test_fraction}
     rows = splits(table.y, **shares, seed=arguments.seed, groups=groups)
     parts = []

@@ -11,7 +11,8 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
-from marginwise.kernels.base import Kernel, positive
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.values import positive
 
 #: (lowest, highest) slack penalty that a search may reach.
 C_BOUNDS = (1e-3, 1e3)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise.kernels import Hyperparameter, Kernel, Normal
-from marginwise.kernels.base import per_input, positive, positives
+from marginwise.kernels.values import per_input, positive, positives
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
-from typing import Any
 
 from marginwise._wording import numbered
 from marginwise.cli.files import STANDARD, add_table_arguments, dialect, table_path
@@ -14,8 +12,7 @@ from marginwise.cli.outputs import (
     add_output_arguments,
     check_output,
     table_format,
-    write_json,
-    write_table,
+    write_result,
     written_whole,
 )
 from marginwise.cli.text import listed, remark
@@ -52,20 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
     from marginwise.cli.explain_report import ExplainedRows, explain_report
     from marginwise.cli.model_file import read_model
     from marginwise.datasets import load_inputs
+    from marginwise.reporting.training import no_feature_names
 
     model, schema, _ = read_model(Path(arguments.model))
     inputs = load_inputs(table_path(arguments), schema, keep=arguments.keep, **dialect(arguments))
     names = [str(column.name) for column in schema.columns]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with no_feature_names():
         rows = ExplainedRows.of(model, inputs.X, names, arguments.reasons, arguments.coverage)
     kept = {name: list(cells) for name, cells in inputs.kept.items()}
     columns = kept | rows.columns(values=arguments.values)
-    if paths["--output"] is None:
-        _write(columns, None, kind, as_json=arguments.json)
-    else:
-        with written_whole(paths["--output"]) as draft:
-            _write(columns, draft, kind, as_json=arguments.json)
+    write_result(paths["--output"], kind, columns, columns if arguments.json else None)
     if paths["--report"] is not None:
         with written_whole(paths["--report"]) as draft:
             explain_report(rows, kept, schema.target or "class", Path(arguments.table).name).write(draft)
@@ -79,10 +72,3 @@ def run(arguments: argparse.Namespace) -> int:
         for path in filter(None, paths.values()):
             remark(f"written to {path}\n")
     return 0
-
-
-def _write(columns: dict[str, list[Any]], path: Path | None, kind: str, *, as_json: bool) -> None:
-    if as_json:
-        write_json(columns, path)
-    else:
-        write_table(columns, path, kind)

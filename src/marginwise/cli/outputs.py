@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -69,8 +69,18 @@ def table_format(said: str | None, output: Path | None) -> str:
     return chosen
 
 
-def write_table(columns: Mapping[str, Sequence[Any]], path: Path | None, kind: str) -> None:
-    """Write columns to a file, or to standard output."""
+def write_result(output: Path | None, kind: str, columns: Mapping[str, Sequence[Any]], result: Any = None) -> None:
+    """Write columns as a table, or a ``result`` as JSON in their place, to a file or to standard output."""
+    with nullcontext() if output is None else written_whole(output) as path:
+        if result is None:
+            _write_table(columns, path, kind)
+        elif path is None:
+            sys.stdout.write(json.dumps(result) + "\n")
+        else:
+            path.write_text(json.dumps(result) + "\n", encoding="utf-8")
+
+
+def _write_table(columns: Mapping[str, Sequence[Any]], path: Path | None, kind: str) -> None:
     if kind == XLSX:
         assert path is not None
         _write_xlsx(columns, path)
@@ -81,15 +91,6 @@ def write_table(columns: Mapping[str, Sequence[Any]], path: Path | None, kind: s
         encoding = "utf-8-sig" if kind == SEMICOLON else "utf-8"
         with path.open("w", newline="", encoding=encoding) as stream:
             write_csv(columns, stream, comma=kind == SEMICOLON)
-
-
-def write_json(result: Any, path: Path | None) -> None:
-    """Write a result as JSON to a file, or to standard output."""
-    text = json.dumps(result) + "\n"
-    if path is None:
-        sys.stdout.write(text)
-    else:
-        path.write_text(text, encoding="utf-8")
 
 
 def write_csv(columns: Mapping[str, Sequence[Any]], stream: TextIO, *, comma: bool = False) -> None:

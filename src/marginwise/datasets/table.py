@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise._wording import numbered, some
-from marginwise.datasets.dialect import Dialect, read_sheet, read_text
-from marginwise.datasets.encoding import as_labels, learn_columns, missing_cells, read_columns, require_no_missing
-from marginwise.datasets.excel import is_excel
+from marginwise.datasets.dialect import Dialect
+from marginwise.datasets.encoding import as_labels, learn_columns, missing_cells, require_no_missing
 from marginwise.datasets.identifiers import names_rows
-from marginwise.datasets.libsvm import is_libsvm, read_libsvm
-from marginwise.datasets.parquet import is_parquet, read_parquet
+from marginwise.datasets.libsvm import as_integers, is_libsvm, read_libsvm
 from marginwise.datasets.reading import Grid, is_position, read_bytes, wrong_file
+from marginwise.datasets.source import groups_in, read_grid, require_unnamed
 from marginwise.errors import InvalidInputError, choose
 from marginwise.tables import Schema
-from marginwise.tables.reading import CATEGORY, DATE
+from marginwise.tables.reading import DATE
 
 #: Name of the target of a LIBSVM file, which has no names.
 _LABEL = "label"
@@ -98,46 +96,6 @@ class Table:
     def dates(self) -> tuple[str, ...]:
         """Names of the columns of dates."""
         return tuple(str(column.name) for column in self.schema.columns if column.kind == DATE)
-
-
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """The inputs of a table to predict from.
-
-    Attributes
-    ----------
-    X : array of shape (n, d)
-        Inputs as those of a Table.
-    labels : tuple of str, or None
-        The column to predict as it is written, if the table has it and nothing in it is missing.
-    unused : tuple of str
-        Names of the columns that are neither.
-    kept : mapping of str to tuple of str
-        The columns to carry through to the predictions, as they are written.
-    unseen : mapping of str to tuple of str
-        Words that the first table had not, by column.
-    remarks : tuple of str
-        What was taken as missing, as limits and as percents.
-    groups : tuple of str
-        The group that each row belongs to, as it is written; empty unless a column was named.
-
-    Examples
-    --------
-    :func:`~marginwise.load_inputs` shows one.
-
-    >>> Inputs(np.array([[1.0]]), labels=("a",), unused=(), kept={}).labels
-    ('a',)
-    """
-
-    X: npt.NDArray[Any]
-    labels: tuple[str, ...] | None
-    unused: tuple[str, ...]
-    kept: Mapping[str, tuple[str, ...]]
-    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-
-    __repr__ = summary
 
 
 def load_table(
@@ -226,7 +184,7 @@ def load_table(
     content = read_bytes(file)
     if is_libsvm(file, content):
         return _of_libsvm(file, content, target=target, groups=groups, drop=drop, categories=categories)
-    grid = _grid(file, content, said, _names([target, groups, *drop, *(categories or ())]))
+    grid = read_grid(file, content, said, _names([target, groups, *drop, *(categories or ())]))
     goal = grid.index("target", -1 if target is None else target)
     together = [] if groups is None else [grid.index("groups", groups)]
     if goal in together:
@@ -258,28 +216,16 @@ def load_table(
     remarks = (*_unlabelled(grid.names[goal], without), *_set_aside(grid, naming), *schema.remarks)
     schema = replace(schema, target=grid.names[goal], missing_values=tuple(missing_values), remarks=remarks)
     row_names = grid.words(naming[0]) if naming else ()
-    belonging = _belonging(grid, together[0]) if together else ()
+    belonging = groups_in(grid, together[0]) if together else ()
     return Table(X, as_labels(grid.labels(goal)), schema, np.array(kept) + 1, row_names, belonging)
 
 
 def _of_libsvm(file: Path, content: bytes, **named: Any) -> Table:
     """Return the table in a LIBSVM file, whose columns cannot be named."""
-    _require_unnamed(file, **named)
+    require_unnamed(file, **named)
     X, y, names = read_libsvm(file, content)
     numbers = np.arange(1, len(y) + 1)
-    return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
-
-
-def _belonging(grid: Grid, column: int) -> tuple[str, ...]:
-    """Return the group of each row."""
-    without = [(i, column) for i in grid.missing(column)]
-    if without:
-        raise wrong_file(
-            grid.path,
-            f"a group for each row, but {len(without)} of its cells are missing: {grid.places(without)}; "
-            "give a row that belongs to no other a group of its own",
-        )
-    return grid.words(column)
+    return Table(X, as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
 
 
 def _unlabelled(target: str, without: Sequence[tuple[int, int]]) -> tuple[str, ...]:
@@ -302,139 +248,6 @@ def _set_aside(grid: Grid, columns: Sequence[int]) -> tuple[str, ...]:
     return (f"{_quoted(grid, columns)} only {words} not learnt from: hardly any two rows share a word",)
 
 
-def load_inputs(
-    path: str | os.PathLike[str],
-    schema: Schema,
-    *,
-    groups: str | int | None = None,
-    keep: Sequence[str | int] | None = None,
-    missing: str = "keep",
-    header: bool | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    skip: int = 0,
-    sheet: str | int | None = None,
-) -> Inputs:
-    """Read the inputs of a second table, to predict from, as :func:`load_table` read those of the first.
-
-    Columns are found by their names, in any order; the target may be there or not.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    schema : Schema
-        That of the first table.
-    groups : str or int, optional
-        Name or position of the column that says which rows belong together: neither an input nor the target.
-    keep : sequence of str or int, optional
-        Columns to carry through, by name or position; by default those that are neither inputs nor the target and
-        name the rows: words or whole numbers, all there and no two the same.
-    missing, header, delimiter, encoding, decimal, skip, sheet
-        As in :func:`load_table`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read, a column is missing, or holds what the first table had not.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "first.csv").write_text("age,colour,class\\n31,blue,yes\\n45,red,no\\n")
-    >>> _ = (folder / "second.csv").write_text("id,colour,age\\nk7,blue,18\\n")
-    >>> inputs = load_inputs(folder / "second.csv", load_table(folder / "first.csv").schema)
-    >>> inputs.X.tolist(), inputs.kept
-    ([[18.0, 'blue']], {'id': ('k7',)})
-    """
-    choose("missing", missing, ("keep", "refuse"))
-    said = Dialect(encoding, delimiter, decimal, header, skip, sheet)
-    file = Path(path).expanduser()
-    content = read_bytes(file)
-    if is_libsvm(file, content):
-        if not _has_libsvm_names(schema):
-            raise wrong_file(
-                file,
-                f"a table with the columns {some(map(repr, schema.names))}, but it is in LIBSVM format, "
-                "which has no names",
-            )
-        _require_unnamed(file, groups=groups, keep=keep)
-        X, y, _ = read_libsvm(file, content, schema.names)
-        return Inputs(X, tuple(map(str, _as_integers(y).tolist())), (), {})
-    grid = _grid(file, content, said, schema.names)
-    absent = [repr(name) for name in schema.names if name not in grid.names]
-    if absent:
-        raise wrong_file(
-            file,
-            f"all {len(schema.names)} columns that the model was trained on, but {some(absent)} "
-            f"{'is' if len(absent) == 1 else 'are'} missing; it has {some(map(repr, grid.names))}",
-        )
-    columns = [grid.names.index(name) for name in schema.names]
-    goal = grid.names.index(schema.target) if schema.target in grid.names else None
-    others = [] if goal is None else [goal]
-    together = [] if groups is None else [grid.index("groups", groups)]
-    if set(together) & {*columns, *others}:
-        raise InvalidInputError("groups", groups, "a column that is neither an input nor the target")
-    grid = grid.with_missing([*columns, *others, *together], schema.missing_values)
-    X, remarks = read_columns(grid, columns, schema)
-    if missing == "refuse":
-        require_no_missing(grid, missing_cells(columns, X))
-    labels = None if goal is None or grid.missing(goal) else grid.labels(goal)
-    unused = [j for j in range(len(grid.names)) if j not in (*columns, *others, *together)]
-    if keep is None:
-        kept = [j for j in unused if grid.is_identifier(j)]
-    else:
-        kept = [grid.index("keep", column) for column in keep]
-    carried = {grid.names[j]: grid.words(j) for j in kept}
-    unused_names = tuple(grid.names[j] for j in unused)
-    belonging = _belonging(grid, together[0]) if together else ()
-    return Inputs(X, labels, unused_names, carried, _unseen(X, schema), remarks, belonging)
-
-
-def _unseen(X: npt.NDArray[Any], schema: Schema) -> dict[str, tuple[str, ...]]:
-    """Return the words that are in no category, by column."""
-    columns = zip(schema.names, schema.columns, X.T, strict=True)
-    new = {
-        name: {cell for cell in cells if isinstance(cell, str)}.difference(column.categories)
-        for name, column, cells in columns
-        if column.kind == CATEGORY
-    }
-    return {name: tuple(sorted(words)) for name, words in new.items() if words}
-
-
-def _grid(file: Path, content: bytes, said: Dialect, names: Sequence[str]) -> Grid:
-    if is_excel(content):
-        return read_sheet(file, content, said, names)
-    if said.sheet is not None:
-        raise InvalidInputError("sheet", said.sheet, f"nothing, because {file} is no Excel file")
-    if is_parquet(content):
-        if said.skip:
-            raise InvalidInputError("skip", said.skip, f"0, because {file} is in Parquet format")
-        return read_parquet(file, content)
-    return read_text(file, content, said, names)
-
-
 def _names(columns: Iterable[str | int | None]) -> list[str]:
     """Return those of the columns that are given by name for certain: 3 may be a position."""
     return [column for column in columns if isinstance(column, str) and not is_position(column)]
-
-
-def _require_unnamed(file: Path, **named: Any) -> None:
-    """Raise if columns of a LIBSVM file are named."""
-    for argument, value in named.items():
-        if value not in (None, (), [], {}):
-            wanted = f"nothing, because {file} is in LIBSVM format, which has no names"
-            raise InvalidInputError(argument, value, wanted)
-
-
-def _has_libsvm_names(schema: Schema) -> bool:
-    """Return whether the columns are named as those of a LIBSVM file are: x and their index, from 0 or 1."""
-    first = 0 if schema.names[0] == "x0" else 1
-    return schema.is_numeric and schema.names == tuple(f"x{a}" for a in range(first, first + len(schema.columns)))
-
-
-def _as_integers(y: Array) -> npt.NDArray[np.generic]:
-    integers = np.rint(y)
-    return integers.astype(int) if np.array_equal(integers, y) and np.abs(y).max() < 2**53 else y

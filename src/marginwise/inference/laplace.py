@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise.errors import NotConvergedError
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated

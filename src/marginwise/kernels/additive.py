@@ -15,11 +15,12 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.kernels._column_loops import ColumnDistances
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, by_input, check_tied, per_input, positive
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.linear import SCALE_BOUNDS as RELATIVE_SCALE_BOUNDS
 from marginwise.kernels.linear import relative_scale_law
 from marginwise.kernels.relative import ColumnSum
 from marginwise.kernels.stationary import exponentials
+from marginwise.kernels.values import Ties, by_input, check_tied, per_input, positive
 
 #: (lowest, highest) value that a search may reach.
 K2_BOUNDS = (1e-3, 1e5)

@@ -17,22 +17,13 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.kernels.additive import AdditiveLaplacian
-from marginwise.kernels.base import (
-    Hyperparameter,
-    Kernel,
-    OfColumns,
-    Ties,
-    all_positive,
-    from_checked,
-    per_input,
-    positive,
-    positives,
-)
+from marginwise.kernels.base import Hyperparameter, Kernel, OfColumns, from_checked
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.laplacian import Laplacian
 from marginwise.kernels.linear import Linear
 from marginwise.kernels.rbf import RBF
 from marginwise.kernels.sum import SumOfTerms
+from marginwise.kernels.values import Ties, all_positive, per_input, positive, positives
 
 #: The terms by the names of their amplitudes, in the order of the hyperparameters.
 TERMS = ("k0", "koff", "klin", "k1", "k2")

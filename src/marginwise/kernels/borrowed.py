@@ -22,8 +22,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.kernels.base import LARGEST, Hyperparameter, Kernel, Normal, positive
+from marginwise.kernels.base import Hyperparameter, Kernel, Normal
 from marginwise.kernels.constant import Constant
+from marginwise.kernels.values import LARGEST, positive
 
 #: ε: the error of the difference, ε²/6, and that of rounding, 1e-16/ε, are both about 1e-11 near 1e-5.
 _STEP = 1e-5

@@ -10,7 +10,8 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Kernel, Normal, positive
+from marginwise.kernels.base import Hyperparameter, Kernel, Normal
+from marginwise.kernels.values import positive
 
 #: (lowest, highest) value that a search may reach.
 KOFF_BOUNDS = (1e-4, 1e3)

@@ -14,8 +14,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.stationary import Stationary, exponentials, exponentials_with
+from marginwise.kernels.values import Ties, positive
 
 #: (lowest, highest) value that a search may reach.
 K1_BOUNDS = (1e-3, 1e5)

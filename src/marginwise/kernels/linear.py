@@ -12,8 +12,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, by_column, by_input, positive
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.relative import ColumnSum
+from marginwise.kernels.values import Ties, by_column, by_input, positive
 
 #: (lowest, highest) value that a search may reach.
 KLIN_BOUNDS = (1e-4, 1e6)

@@ -13,8 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.stationary import Stationary, exponentials, exponentials_with
+from marginwise.kernels.values import Ties, positive
 
 #: (lowest, highest) value that a search may reach. Beyond them every criterion is flat: the classifier is constant,
 #: the nearest neighbour's label, or blind to the input, and random walks "get stuck in a plateau" (section ztmc).

@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import OfColumns, per_input, positives
+from marginwise.kernels.base import OfColumns
+from marginwise.kernels.values import per_input, positives
 
 
 class ColumnSum(OfColumns):

@@ -10,7 +10,8 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
 from marginwise.kernels._symmetry import mirror_lower
-from marginwise.kernels.base import OfColumns, by_column, per_input, positives
+from marginwise.kernels.base import OfColumns
+from marginwise.kernels.values import by_column, per_input, positives
 
 #: Rows of the matrix made at a time; a block and its temporaries fit the second-level cache up to n ≈ 3000.
 _BLOCK = 64

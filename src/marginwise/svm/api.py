@@ -11,7 +11,8 @@ from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.covariance.on_demand import OnDemandCovariance
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.hyperparameters import as_model
-from marginwise.kernels.base import Kernel, positive
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.values import positive
 from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights

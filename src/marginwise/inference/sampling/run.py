@@ -11,7 +11,7 @@ from marginwise.covariance.gaussian import Sites
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep.run import run_ep
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.inference.sampling.collect import KEPT_BYTES, MAX_RHAT, Collection, Precision, collect
 from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.evidence import EvidenceEstimate, estimate_evidence

@@ -26,12 +26,12 @@ _C_START = (0.4, 0.8)
 
 @dataclass(frozen=True)
 class Model:
-    """All that a classifier leaves open.
+    """A slack penalty and a kernel: all hyperparameters of a classifier.
 
     Parameters
     ----------
     C : float
-        Slack penalty, positive. Likelihoods without a slack don't depend on it.
+        Slack penalty, positive. Likelihoods without a slack do not depend on it.
     kernel : Kernel
         The covariance of the latent function, with its hyperparameters.
 

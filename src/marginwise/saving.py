@@ -118,9 +118,9 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : TunedSVC or MarginSVC
-        Fitted; it may be a part of a scikit-learn pipeline or another estimator of scikit-learn.
+        Fitted; it may be part of a scikit-learn pipeline or another scikit-learn estimator.
     path : path
-        Where to; the ending ``.skops`` is usual. A file that is there is replaced.
+        The file to write, usually with the suffix ``.skops``. An existing file is replaced.
 
     Examples
     --------
@@ -186,10 +186,10 @@ def _unsavable(model: BaseEstimator, foreign: list[str]) -> InvalidInputError:
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Return the model in a file of :func:`save_model`.
 
-    A file that was cut or changed, by accident or without care, is refused: its digest does not fit. Someone who makes
-    a file on purpose can also make a digest that fits; a digest is no signature. What protects from that is that only
-    arrays, numbers and types of marginwise, NumPy and scikit-learn are ever loaded, never code; a file with any other
-    type in it is refused whatever its digest. Predictions are only as good as whoever wrote the file.
+    A file that was truncated or changed by accident is refused, because its digest does not match. A digest is not a
+    signature: whoever writes a malicious file can also write a matching digest. The protection against that is that
+    only arrays, numbers and types of marginwise, NumPy and scikit-learn are ever loaded, never code; a file with any
+    other type is refused, whatever its digest. Predictions can only be trusted as far as the author of the file.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file was damaged, holds no model, or more than a model.
+        If the file is damaged, or does not hold a model and nothing else.
 
     Examples
     --------

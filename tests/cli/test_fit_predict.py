@@ -249,7 +249,7 @@ def test_places_that_cannot_be_written_to(run, folder: Path, tmp_path: Path) -> 
     assert "another file than the model" in refused(run, *fit, "--model", tmp_path / "r.html")
     assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "m")
     assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "new" / "m")
-    assert "a place that can be written to, but it cannot (File name too long)" in refused(run, *fit, "-m", "m" * 300)
+    assert "a path that can be written to, but it cannot (File name too long)" in refused(run, *fit, "-m", "m" * 300)
     if Path("/dev/null").is_char_device():
         assert "a plain file" in refused(run, *fit, "--model", "/dev/null", "--force")
     predict = ["predict", folder / "patients.skops", folder / "patients.csv"]
@@ -269,7 +269,7 @@ def test_a_folder_that_takes_no_files_is_found_before_the_fit(
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     monkeypatch.setattr("marginwise.cli.fit.read_table", pytest.fail)
-    expected = f"is '{out}'; expected a place that can be written to, but it cannot (Permission denied); choose another"
+    expected = f"is '{out}'; expected a path that can be written to, but it cannot (Permission denied); choose another"
     for words in (
         ["fit", folder / "patients.csv", "--model", out],
         ["predict", folder / "patients.skops", folder / "patients.csv", "--output", out],

@@ -1,6 +1,6 @@
 """The command line. Each command is a module with ``add_arguments(parser)`` and ``run(arguments)``, an exit code.
 
-Only the module of the command that is asked for is imported, so that help and mistakes are answered at once.
+Only the module of the command that is asked for is imported, so that help and errors in the arguments are quick.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from marginwise._runtime.interrupts import answer_interrupts
 from marginwise.cli.text import remark
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 
-#: What a shell expects other than 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
+#: Exit codes other than 0: failure, invalid arguments or data, Ctrl-C, and a reader that closed the pipe.
 FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
 
 _COMMANDS = {
@@ -28,11 +28,11 @@ _COMMANDS = {
     "report": "write the report of an existing model",
     "update": "add rows to a model, or forget some, without tuning again",
     "predict": "predict the rows of a table with a model",
-    "explain": "why the rows of a table are predicted as they are",
-    "export": "write a model for other programs, as an ONNX file or as JSON",
-    "compare": "criteria and other classifiers side by side on a table",
-    "datasets": "the five benchmark data sets",
-    "warmup": "compile everything once, so that no first use waits",
+    "explain": "explain the predictions for the rows of a table",
+    "export": "export a model as ONNX or JSON, for other programs",
+    "compare": "compare criteria and other classifiers on a table",
+    "datasets": "list the five benchmark data sets, or write one",
+    "warmup": "compile everything now, so that the first use does not wait",
     "study": "reproduce the study of Gold & Sollich (2003), or run your own",
 }
 
@@ -50,13 +50,14 @@ examples:
   marginwise explain patients.skops new-patients.csv --report why.html
   marginwise compare patients.csv --target diabetic
 
-'marginwise COMMAND --help' tells more. Exit codes: 0 well, 1 failure, 2 mistake in the call or the data, 130 Ctrl-C."""
+'marginwise COMMAND --help' lists its options.
+Exit codes: 0 success, 1 failure, 2 invalid arguments or data, 130 Ctrl-C."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a label that the terminal can't show is no reason to fail
+        if isinstance(stream, io.TextIOWrapper):  # do not fail on a label that the terminal can't show
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
     command = next((word for word in words if not word.startswith("-")), None)

@@ -30,14 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=listed,
         default=_CRITERIA,
         metavar="A,B,…",
-        help="criteria of TunedSVC (default: %(default)s)",
+        help="criteria of TunedSVC to compare (default: %(default)s)",
     )
     parser.add_argument(
-        "--peers", type=listed, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
+        "--peers",
+        type=listed,
+        default=_PEERS,
+        metavar="A,B,…",
+        help="other classifiers to compare with (default: %(default)s)",
     )
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
-        "--folds", type=int, default=5, metavar="K", help="folds, each held out once (default: %(default)s)"
+        "--folds", type=int, default=5, metavar="K", help="number of folds, each held out once (default: %(default)s)"
     )
     held_out.add_argument("--test-fraction", type=float, metavar="F", help="hold out this share of the rows, once")
     parser.add_argument("--report", "-r", metavar="FILE", help="HTML page to write")

@@ -1,4 +1,4 @@
-"""``marginwise explain``: why the rows of a table are predicted as they are, as a table and as a page."""
+"""``marginwise explain``: why rows are predicted as they are, as a table and as a page."""
 
 from __future__ import annotations
 
@@ -24,12 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_table_arguments(parser, target=False)
     parser.add_argument("--output", "-o", metavar="FILE", help="CSV or Excel file to write (default: standard output)")
     add_format_argument(parser)
-    parser.add_argument("--report", metavar="FILE", help="HTML page to write, to read and to print")
-    parser.add_argument("--keep", "-k", type=listed, metavar="A,B,…", help="columns to write first, '' for none")
-    parser.add_argument("--reasons", type=int, default=3, metavar="N", help="reasons for each row (default: 3)")
-    parser.add_argument("--values", action="store_true", help="also what every column contributes")
+    parser.add_argument("--report", metavar="FILE", help="HTML report to write")
+    parser.add_argument("--keep", "-k", type=listed, metavar="A,B,…", help="columns to copy to the output, '' for none")
     parser.add_argument(
-        "--coverage", type=float, default=0.9, metavar="P", help="how often sets contain the true label (default: 0.9)"
+        "--reasons", type=int, default=3, metavar="N", help="number of reasons for each row (default: 3)"
+    )
+    parser.add_argument("--values", action="store_true", help="also write the contribution of every column")
+    parser.add_argument(
+        "--coverage",
+        type=float,
+        default=0.9,
+        metavar="P",
+        help="how often a set should contain the true label (default: 0.9)",
     )
     add_output_arguments(parser)
 
@@ -67,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             remark(f"{sentence}\n")
         if strangers := int(rows.strange.sum()):
             remark(
-                f"{numbered(strangers, 'row')} unlike all that the model was trained on: beware of their predictions\n"
+                f"{numbered(strangers, 'row')} unlike all that the model was trained on: be wary of their predictions\n"
             )
         for path in filter(None, paths.values()):
             remark(f"written to {path}\n")

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--model", "-m", metavar="FILE", help="model file to write (default: TABLE's name with .skops)")
     files.add_argument("--report", "-r", metavar="FILE", help="report to write (default: TABLE's name with .html)")
-    files.add_argument("--no-files", action="store_true", help="write no files, only print the summary")
+    files.add_argument("--no-files", action="store_true", help="only print the summary, and write no files")
     add_report_arguments(files)
     add_tuning_arguments(parser)
     add_output_arguments(parser)
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the estimator."""
     tuning = parser.add_argument_group("tuning")
-    tuning.add_argument("--criterion", default="auto", help="what is optimised (default: ls-loo)")
+    tuning.add_argument("--criterion", default="auto", help="criterion to optimise (default: ls-loo)")
     tuning.add_argument(
         "--slack", choices=("linear", "quadratic"), help="penalty for small margins (default: the criterion's)"
     )
@@ -47,12 +47,12 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         type=_ard,
         default="auto",
         metavar="NUMBER",
-        help="how far length scales may differ, 0 for one shared by all inputs (default: auto, found by folds)",
+        help="how far length scales may differ, 0 for one shared by all inputs (default: auto, by cross-validation)",
     )
     tuning.add_argument(
         "--class-weight",
         choices=("balanced",),
-        help="balanced: all classes count the same, however many rows they have (default: all rows count the same)",
+        help="balanced: every class counts the same, however many rows it has (default: every row counts the same)",
     )
     tuning.add_argument(
         "--ordered",
@@ -60,18 +60,23 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=[],
         metavar="A,B,…",
-        help="classes have an order, as grades have: that of the sorted classes, or this one, the lowest first",
+        help="treat classes as ordered, like grades: in sorted order, or in the order given, lowest first",
     )
-    tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
+    tuning.add_argument(
+        "--restarts", type=int, default=0, metavar="N", help="additional searches from random starting points"
+    )
     tuning.add_argument(
         "--max-evaluations",
         type=int,
         default=100,
         metavar="N",
-        help="of the criterion, in a search (default: %(default)s)",
+        help="most evaluations of the criterion in a search (default: %(default)s)",
     )
     tuning.add_argument(
-        "--max-seconds", type=float, metavar="S", help="end all searches after this time, and train what was found"
+        "--max-seconds",
+        type=float,
+        metavar="S",
+        help="stop searching after this time, and train the best model found so far",
     )
     add_run_arguments(tuning)
 

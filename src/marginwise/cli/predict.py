@@ -33,12 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-k",
         type=listed,
         metavar="A,B,…",
-        help="columns of the table to write before the prediction, '' for none (default: those that name the rows "
-        "and that the model does not use)",
+        help="columns to copy to the output, '' for none (default: those that identify the rows and that the model "
+        "does not use)",
     )
-    parser.add_argument("--proba", "-p", action="store_true", help="also the probability of each class")
+    parser.add_argument("--proba", "-p", action="store_true", help="also write the probability of each class")
     parser.add_argument(
-        "--reasons", type=int, default=0, metavar="N", help="the N cells that contribute most to each prediction, too"
+        "--reasons",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also write the N cells that contribute most to each prediction",
     )
     add_output_arguments(parser)
 

@@ -1,4 +1,4 @@
-"""``marginwise report``: the report of a model that exists, from what its file holds."""
+"""``marginwise report``: the report of an existing model, made from its file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit', or of save_model in Python")
     parser.add_argument("--output", "-o", metavar="FILE", help="report to write (default: MODEL's name with .html)")
     add_report_arguments(parser)
-    parser.add_argument("--force", action="store_true", help="replace existing files")
-    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print nothing")
 
 
 def add_report_arguments(parser: Any) -> None:
     """Add the options of all reports."""
-    parser.add_argument("--positive", metavar="CLASS", help="the class to be found (default: the second of two)")
-    parser.add_argument("--plots", choices=("png", "svg", "pdf"), help="write each picture as a file, too")
+    parser.add_argument("--positive", metavar="CLASS", help="the positive class (default: the second of two)")
+    parser.add_argument("--plots", choices=("png", "svg", "pdf"), help="also write each figure as a file")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -41,9 +41,9 @@ class Benchmark:
     feature_names : tuple of str
         Names of the inputs.
     bayes_error : float or None
-        Lowest error rate that any classifier can have, where the law of the data is known.
+        Lowest error rate of any classifier, if the distribution of the data is known.
     provenance : str
-        Where the data is from.
+        Source of the data.
 
     Examples
     --------
@@ -123,25 +123,25 @@ def load_benchmark(
     ringnorm  20      300       7100   the wide class, covariance 4I
     ========  ======  ========  =====  ===================================
 
-    The first rows are for training, except with crabs: their training set is 20 of each colour and sex, drawn
-    with ``random_state``, because the rows are sorted by size. (The paper's is even in colour; which draw it is, is
-    not known.) The colour is not an input. Twonorm and ringnorm are
-    draws of our own from the laws of the DELVE files, which the paper used.
+    The first rows are the training set, except for crabs, whose rows are sorted by size: their training set is 20 of
+    each colour and sex, drawn with ``random_state``. (The paper's draw is balanced in colour, but not known otherwise.)
+    The colour is not an input. Twonorm and ringnorm are drawn anew from the distributions of the DELVE files that the
+    paper used.
 
     Parameters
     ----------
     name : str
         One of :func:`benchmark_names`.
     data_dir : str or path-like, optional
-        Folder to read original files from, instead of the sets that come with the library: NAME.csv or
-        NAME.csv.gz with a header, all rows in the original order, y in {-1, 1} in the last column. Crabs:
-        crabs.csv or crabs_full.csv (or .csv.gz) with the columns sp (B or O), sex (M or F), FL, RW, CL, CW
-        and BD in any order; other columns are not used.
+        Folder with original files to read instead of the sets that come with the library: NAME.csv or NAME.csv.gz with
+        a header, all rows in the original order, and y in {-1, 1} in the last column. For crabs: crabs.csv or
+        crabs_full.csv (or .csv.gz) with the columns sp (B or O), sex (M or F), FL, RW, CL, CW and BD in any order;
+        other columns are ignored.
     random_state : int
-        Seed of the draw of crabs, twonorm and ringnorm; pima and wdbc have one split.
+        Seed for drawing crabs, twonorm and ringnorm; pima and wdbc have a single split.
     stratify_sex : bool, default=True
-        Whether the training crabs are as many of each sex as of each colour. False draws 40 of each colour whatever
-        their sex: the paper says of its draw that it is even in colour, and no more.
+        Whether the training set of crabs is balanced in sex as well as in colour. False draws 40 of each colour
+        regardless of sex: the paper only says that its draw is balanced in colour.
 
     Examples
     --------

@@ -31,17 +31,17 @@ class Inputs:
     X : array of shape (n, d)
         Inputs as those of a Table.
     labels : tuple of str, or None
-        The column to predict as it is written, if the table has it and nothing in it is missing.
+        The column to predict as written in the file, if the table has it and no cell of it is missing.
     unused : tuple of str
-        Names of the columns that are neither.
+        Names of the other columns.
     kept : mapping of str to tuple of str
-        The columns to carry through to the predictions, as they are written.
+        The columns to copy to the predictions, as written in the file.
     unseen : mapping of str to tuple of str
-        Words that the first table had not, by column.
+        Words that do not occur in the first table, by column.
     remarks : tuple of str
-        What was taken as missing, as limits and as percents.
+        Which cells were read as missing, as limits or as percentages.
     groups : tuple of str
-        The group that each row belongs to, as it is written; empty unless a column was named.
+        The group of each row, as written in the file; empty unless a column was named.
 
     Examples
     --------
@@ -76,28 +76,28 @@ def load_inputs(
     skip: int = 0,
     sheet: str | int | None = None,
 ) -> Inputs:
-    """Read the inputs of a second table, to predict from, as :func:`load_table` read those of the first.
+    """Read the inputs of a second table in the same way as :func:`load_table` read those of the first.
 
-    Columns are found by their names, in any order; the target may be there or not.
+    Columns are found by name, in any order; the target may be missing.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     schema : Schema
-        That of the first table.
+        The schema of the first table.
     groups : str or int, optional
-        Name or position of the column that says which rows belong together: neither an input nor the target.
+        Name or position of a column that identifies groups of rows: neither an input nor the target.
     keep : sequence of str or int, optional
-        Columns to carry through, by name or position; by default those that are neither inputs nor the target and
-        name the rows: words or whole numbers, all there and no two the same.
+        Columns to copy, by name or position. By default those that are neither inputs nor the target and that identify
+        rows: words or whole numbers, none missing and no two equal.
     missing, header, delimiter, encoding, decimal, skip, sheet
         As in :func:`load_table`.
 
     Raises
     ------
     InvalidInputError
-        If the file cannot be read, a column is missing, or holds what the first table had not.
+        If the file cannot be read, or a column is missing or of another kind than in the first table.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables of a user: CSV, Excel, Parquet or LIBSVM files as numbers, words and dates."""
+"""Tables read from CSV, Excel, Parquet and LIBSVM files: numbers, words and dates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from marginwise.tables.reading import DATE
 #: Name of the target of a LIBSVM file, which has no names.
 _LABEL = "label"
 
-#: What becomes of columns that name the rows, if it is said so.
+#: What ``identifiers`` is if columns that identify rows are not to be inputs.
 SET_ASIDE = "set aside"
 
 
@@ -42,14 +42,14 @@ class Table:
     y : array of shape (n,)
         Labels as the file has them: integers, other numbers or words.
     schema : Schema
-        What the columns of ``X`` are, as ``load_inputs`` needs it to read a second table in the same way; its remarks
-        say what was taken as missing, as limits and as percents, and what was set aside.
+        The columns of ``X``, which ``load_inputs`` needs to read a second table in the same way. Its remarks say which
+        cells were read as missing, as limits or as percentages, and which columns were set aside.
     row_numbers : array of int, shape (n,)
-        Where each row stands in the file, the first below the header being 1: rows without a label are left out.
+        Number of each row in the file, starting from 1 below the header; rows without a label are left out.
     row_names : tuple of str
-        How a column that was set aside calls the rows; empty if there is none.
+        Names of the rows, from a column that was set aside; empty if there is none.
     groups : tuple of str
-        The group that each row belongs to, as it is written; empty unless a column was named.
+        The group of each row, as written in the file; empty unless a column was named.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Table:
 
     @property
     def categorical_features(self) -> list[bool]:
-        """Which columns are categories, for estimators: words of numbers alone, such as codes, would be numbers."""
+        """Which columns are categories, for estimators, which would take columns of codes as numbers."""
         return [n > 0 for n in self.schema.n_categories]
 
     @property
@@ -117,10 +117,11 @@ def load_table(
 ) -> Table:
     """Read a table from a CSV, Excel (.xlsx), Parquet or LIBSVM file, plain or compressed with gzip.
 
-    Columns hold numbers, dates (as 2024-05-31) or words. Missing values are an empty cell, NA, NaN, ?, null; among
-    numbers also n/a, -, none and the like; rows without a label are left out. Limits among numbers, as <0.1, are taken
-    as the limit, and percent signs are left out; the remarks of the schema say so. A LIBSVM file is known by its suffix
-    (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the start of each line.
+    Columns hold numbers, dates (such as 2024-05-31) or words. Missing values are written as an empty cell, NA, NaN, ?
+    or null; in columns of numbers also as n/a, -, none and the like. Rows without a label are left out. In columns of
+    numbers, a limit such as <0.1 is read as the number, and percent signs are dropped; the remarks of the schema say
+    so. A LIBSVM file is recognised by its suffix (.libsvm, .svm, .svmlight) or its content; its target is always the
+    label at the start of each line.
 
     Parameters
     ----------
@@ -129,33 +130,33 @@ def load_table(
     target : str or int, optional
         Name or position of the column to predict; by default the last.
     groups : str or int, optional
-        Name or position of the column that says which rows belong together, such as the patient. It is no input.
+        Name or position of a column that identifies groups of rows, such as the patient. It is not an input.
     drop : sequence of str or int, optional
-        Columns to leave out, such as row numbers and names.
+        Columns to ignore, such as row numbers and names.
     categories : mapping of str to sequence of str, optional
-        The categories of some columns, for example those of the table a model was trained on, or to have a
-        column of codes read as categories. A value that is not among them is an error.
+        The categories of some columns: those of the table that a model was trained on, for example, or of a column of
+        codes that would be read as numbers. Any other value is an error.
     missing : {"keep", "refuse"}
-        Whether missing values of the inputs are kept, and rows without a label left out, or both are an error that says
+        Whether to keep missing values of the inputs and leave out rows without a label, or to raise an error that says
         where they are.
     missing_values : sequence of str, optional
-        Further words, or numbers such as -999, that mean a missing value in any column.
+        Additional words, or numbers such as -999, that mean a missing value in any column.
     identifiers : {"keep", "set aside"}
-        What becomes of columns that name the rows, with words that hardly any two rows share: they are inputs like any
-        other, or the first of them becomes ``row_names`` and none is an input.
+        What to do with columns that identify rows, whose words hardly any two rows share: keep them as inputs, or set
+        them aside, the first of them as ``row_names``.
     header : bool, optional
-        Whether the first row of a CSV or Excel file holds the names; by default it does if it has the target's name, a
-        word above numbers, or words only, or if its numbers are of another kind than those below. Where it may as
-        well hold data, this must be said. Without a header the columns are x1, x2, ….
+        Whether the first row of a CSV or Excel file holds column names. By default it does if it contains the target's
+        name, a word above numbers, or only words, or if its numbers differ in kind from those below; if that is
+        ambiguous, this must be given. Without a header the columns are x1, x2, ….
     delimiter : str, optional
-        What parts the cells of a CSV file; by default a tab, semicolon, bar, comma or blank is recognised.
+        The character that separates cells of a CSV file; by default a tab, semicolon, bar, comma or space is detected.
     encoding : str, optional
-        That of a CSV file; by default that of its byte order mark, otherwise UTF-8.
+        Encoding of a CSV file; by default that of its byte order mark, otherwise UTF-8.
     decimal : {".", ","}, optional
-        The decimal sign of a CSV file; by default a comma if some numbers have it, none has a point, and it cannot
-        part thousands in all of them.
+        The decimal separator of a CSV file. By default it is a comma if some numbers have one, none has a point, and
+        not all of these commas can be thousands separators.
     skip : int, default=0
-        Lines above the table, such as a title, in a CSV or Excel file.
+        Lines to skip above the table, such as a title, in a CSV or Excel file.
     sheet : str or int, optional
         Name of the sheet of an Excel file, or its number from 1; by default the first.
 

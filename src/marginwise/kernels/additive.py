@@ -38,7 +38,7 @@ class AdditiveLaplacian(ColumnSum):
     lam2 : float
         λ2, the distance over which the function of a column changes, positive.
     relative_scales : float or sequence of float
-        m: how much each column counts, 1/m_c² in units of the geometric mean. A common factor changes nothing.
+        m: a column has the weight 1/m_c², in units of the geometric mean. A common factor changes nothing.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs.
 

@@ -34,9 +34,9 @@ class Hyperparameter:
     Attributes
     ----------
     name : str
-        How it is called in traces, messages and priors; ``l`` becomes ``l_1 … l_d`` where there is one for each input.
+        Its name in traces, messages and priors; ``l`` becomes ``l_1 … l_d`` if there is one for each input.
     values : tuple of float
-        Its present value, or values. One that ``per_input`` allows for each input may also be one for all.
+        Its value, or values. With ``per_input`` there is one for each input, or one for all.
     bounds : (float, float)
         The lowest and the highest value that a search may reach.
     start : (float, float)
@@ -71,10 +71,10 @@ class Hyperparameter:
 
 
 class Kernel(ABC):
-    """A covariance function with its hyperparameters. It is never changed: :meth:`with_values` makes another one.
+    """A covariance function with its hyperparameters. It is immutable: :meth:`with_values` makes another one.
 
-    A new kernel says which hyperparameters it has, how it is made with other values of them, and computes
-    :meth:`cross`, :meth:`diagonal` and :meth:`contract`. The rest follows; override what you know a quicker way for.
+    A new kernel defines its ``hyperparameters``, :meth:`with_values`, :meth:`cross`, :meth:`diagonal` and
+    :meth:`contract`. Everything else follows from these; override what can be computed faster.
 
     Examples
     --------
@@ -106,13 +106,13 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        """The hyperparameters: first those that stand alone, then those that each input may have its own of."""
+        """The hyperparameters: first those with a single value, then those with one for each input."""
 
     @abstractmethod
     def with_values(self, values: Array) -> Self:
         """Return the kernel with these values, in the order of ``hyperparameters``.
 
-        There may be one for each input where there was one for all, and the other way round.
+        There may be one for each input where there was one for all, and vice versa.
         """
 
     @abstractmethod

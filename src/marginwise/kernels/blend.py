@@ -47,8 +47,8 @@ class Blend(SumOfTerms, OfColumns):
     Parameters
     ----------
     k0, koff, klin, k1, k2 : float
-        Amplitudes of the RBF, the constant, the linear, the Laplacian and the additive Laplacian term. 0 leaves a term
-        out for good.
+        Amplitudes of the RBF, the constant, the linear, the Laplacian and the additive Laplacian term. A term with
+        amplitude 0 is left out, also by searches.
     lam : float
         λ, the overall length scale of the Laplacian.
     lam2 : float

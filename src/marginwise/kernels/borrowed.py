@@ -44,13 +44,13 @@ _said: set[str] = set()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GPKernel(Kernel):
-    """A kernel of ``sklearn.gaussian_process.kernels``, or one that can do the same.
+    """A kernel of ``sklearn.gaussian_process.kernels``, or one with the same interface.
 
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
-        Its free hyperparameters are tuned within its bounds; those that it says are fixed stay. Their default prior is
-        centred at the values given here.
+        Its free hyperparameters are tuned within its bounds, and fixed ones are kept. The default prior is centred at
+        the given values.
     centre : tuple of float, optional
         The logarithms at which the prior is centred, by default those of the kernel.
 

@@ -30,7 +30,7 @@ class Linear(ColumnSum):
     klin : float
         Amplitude, positive.
     relative_scales : float or sequence of float
-        m: how much each input counts, 1/m_a² in units of the geometric mean. A common factor changes nothing.
+        m: an input has the weight 1/m_a², in units of the geometric mean. A common factor changes nothing.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs; these share m_a, and d counts columns.
 

@@ -1,4 +1,4 @@
-"""A matrix given by the user as a kernel: the inputs are the numbers of its rows."""
+"""A given matrix as a kernel: the inputs are row numbers."""
 
 from __future__ import annotations
 

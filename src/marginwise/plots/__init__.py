@@ -1,4 +1,4 @@
-"""Pictures of models and searches: displays in the style of scikit-learn, computed first and drawn by ``plot``."""
+"""Figures of models and searches: displays in the style of scikit-learn, computed first and drawn by ``plot``."""
 
 from marginwise.plots.boundary import BoundaryDisplay
 from marginwise.plots.contributions import BeeswarmDisplay, DependenceDisplay, WaterfallDisplay

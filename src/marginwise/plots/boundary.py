@@ -1,4 +1,4 @@
-"""Where a classifier draws the line, and how sure it is on either side."""
+"""Decision boundaries and probabilities in a plane of two inputs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ROOM = 0.1
 
 
 class BoundaryDisplay(OneAxes):
-    """Class probabilities over a plane of two inputs, the lines on which the prediction changes, and examples.
+    """Class probabilities over a plane of two inputs, the decision boundaries, and examples.
 
     Parameters
     ----------
     grid : tuple of two arrays
-        Values of the two inputs at which the probabilities were computed.
+        Values of the two inputs at which probabilities were computed.
     probability : array of shape (len(grid[1]), len(grid[0]), n_classes)
         Probability of each class there.
     classes : array
@@ -38,12 +38,12 @@ class BoundaryDisplay(OneAxes):
     names : tuple of two str
         Names of the two inputs.
     points, codes : arrays, optional
-        Examples in the plane, shape (n, 2), and the numbers of their classes.
+        Examples in the plane, shape (n, 2), and the indices of their classes.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -79,12 +79,11 @@ class BoundaryDisplay(OneAxes):
         n_points: int = 120,
         ax: Any = None,
     ) -> BoundaryDisplay:
-        """Draw a classifier over the range of two columns of numbers of X; the others are kept at what is typical.
+        """Draw a classifier over the range of two columns of numbers of X.
 
-        That is the median of numbers, and the commonest of words.
-
-        With ``y`` the examples are drawn, too. If there are other columns, that is a view from above: what looks
-        wrong in this plane may be right in its own.
+        The other columns are fixed, numbers at their median and words at the most common one. With ``y`` the examples
+        are drawn, too; if there are other columns, they are projected, and one that looks wrong in this plane may be
+        right in its own.
         """
         check_is_fitted(estimator)
         fitted_names = getattr(estimator, "feature_names_in_", ())
@@ -92,7 +91,7 @@ class BoundaryDisplay(OneAxes):
             raise InvalidInputError("X", Finding(f"has shape {np.shape(X)}"), "a table with at least two columns")
         d = np.shape(X)[1]
         if len(set(features)) != 2 or not all(0 <= a < d for a in features):
-            raise InvalidInputError("features", features, f"two different numbers of columns, 0 … {d - 1}")
+            raise InvalidInputError("features", features, f"two different column numbers from 0 to {d - 1}")
         columns = [cells for _, cells in columns_of(X if is_frame(X) or is_of_objects(X) else np.asarray(X, float))]
         for a in features:
             if columns[a].kind != NUMBER:

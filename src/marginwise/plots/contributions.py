@@ -1,4 +1,4 @@
-"""Why rows are predicted as they are: one row, all rows, one column."""
+"""Contributions of columns to predictions: of one row, of all rows, of one column."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _SWARM, _BINS = 0.8, 100
 
 
 class WaterfallDisplay(OneAxes):
-    """One row: from the mean over the background to its own latent value, a bar for each column.
+    """The prediction of one row: from the mean over the background to its latent value, with a bar for each column.
 
     Parameters
     ----------
     explanation : Explanation
-        Of one latent function; its first row is shown.
+        Of a single latent function; its first row is shown.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -57,9 +57,9 @@ class WaterfallDisplay(OneAxes):
     def from_estimator(
         cls, estimator: Any, X: Any, *, label: Any = None, background: Any = None, max_features: int = 9, ax: Any = None
     ) -> WaterfallDisplay:
-        """Draw why a fitted TunedSVC predicts the first row of a table as it does.
+        """Draw the contributions to a fitted TunedSVC's prediction for the first row of a table.
 
-        ``label`` is the class whose latent function is shown: by default the second of two, of more the most probable.
+        ``label`` is the class whose latent function is shown, by default the second of two, or the most probable.
         """
         explanation = explain(estimator, X, background)[:1]
         if label is None and explanation.values.ndim == 3:
@@ -97,7 +97,7 @@ class WaterfallDisplay(OneAxes):
 
 
 class BeeswarmDisplay(OneAxes):
-    """All rows: a dot for each row and column, by what the cell contributes, coloured by whether it is low or high.
+    """All rows: a dot for each row and column at its contribution, coloured by whether the cell is low or high.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ class BeeswarmDisplay(OneAxes):
     Attributes
     ----------
     strength : array of shape (d,)
-        The mean size of the contributions of each column, by which they are sorted.
+        Mean absolute contribution of each column, by which columns are sorted.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class BeeswarmDisplay(OneAxes):
         max_features: int = 12,
         ax: Any = None,
     ) -> BeeswarmDisplay:
-        """Draw what cells contribute to the predictions of a fitted TunedSVC; of more than two classes, for one."""
+        """Draw the contributions of cells to the predictions of a fitted TunedSVC; of more than two classes, one."""
         explanation = explain(estimator, X, background).one_function(label)
         return cls(explanation).plot(ax, max_features=max_features)
 
@@ -162,23 +162,23 @@ class BeeswarmDisplay(OneAxes):
 
 
 class DependenceDisplay(OneAxes):
-    """One column: what each of its cells contributes, coloured by the column that this depends on most.
+    """One column: the contribution of each cell, coloured by the column that it interacts with most.
 
     Parameters
     ----------
     explanation : Explanation
         Of one latent function.
     column : str or int
-        The column to show, by name or place.
+        The column to show, by name or position.
     color_by : str or int, optional
-        The column that dots are coloured by; None is the one with the strongest interaction, if these are there.
+        The column that dots are coloured by; by default that with the strongest interaction, if interactions are known.
 
     Attributes
     ----------
     column, partner : int, int or None
-        The places of the two columns.
+        The indices of the two columns.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -211,9 +211,9 @@ class DependenceDisplay(OneAxes):
         background: Any = None,
         ax: Any = None,
     ) -> DependenceDisplay:
-        """Draw what the cells of a column contribute to the predictions of a fitted TunedSVC.
+        """Draw the contributions of a column's cells to the predictions of a fitted TunedSVC.
 
-        Pair interactions, which tell what to colour by, take longer than contributions: pass some hundred rows.
+        Interactions, which decide the colours, take longer to compute than contributions: pass a few hundred rows.
         """
         explanation = explain(estimator, X, background, interactions=color_by is None).one_function(label)
         return cls(explanation, column, color_by).plot(ax)

@@ -23,7 +23,7 @@ _APART = 0.12
 
 
 class EffectDisplay(OneAxes):
-    """The effect of a column as a curve with the posterior's own band; of a category, a dot for each value.
+    """The effect of a column: a curve with the posterior's own band or, for a category, a dot for each value.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class EffectDisplay(OneAxes):
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class EffectDisplay(OneAxes):
         background: Any = None,
         ax: Any = None,
     ) -> EffectDisplay:
-        """Draw the effect of a column in a fitted TunedSVC, on ``positive_class`` or on all of more than two."""
+        """Draw the effect of a column in a fitted TunedSVC, on ``positive_class``, or on all of several classes."""
         found = effect(estimator, column, grid=grid, background=background)
         return cls(found, estimator.classes_).plot(ax, response=response, positive_class=positive_class)
 

@@ -1,4 +1,4 @@
-"""Criteria along the line between two settings of the hyperparameters."""
+"""Criteria along the line between two sets of hyperparameters."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class LineDisplay(OneAxes):
     Attributes
     ----------
     barriers : dict of float
-        By how much each criterion gets worse between the ends.
+        How much worse each criterion gets between the ends.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -60,15 +60,17 @@ class LineDisplay(OneAxes):
         n_points: int = 41,
         ax: Any = None,
     ) -> LineDisplay:
-        """Draw criteria between the ends of two searches of a fitted TunedSVC, by default its own criterion.
+        """Draw criteria between the results of two searches of a fitted TunedSVC, by default its own criterion.
 
-        If there is a barrier, the two are different optima.
+        A barrier between them means that they are different optima.
         """
         check_is_fitted(estimator)
         runs = estimator.restarts_
         if max(restarts) >= len(runs) or min(restarts) < 0:
             raise InvalidInputError(
-                "restarts", restarts, f"two of 0 … {len(runs) - 1}, the searches there were (raise TunedSVC's restarts)"
+                "restarts",
+                restarts,
+                f"two of 0 … {len(runs) - 1}, the searches that were run (raise TunedSVC's restarts)",
             )
         start, end = (runs[k].hyperparameters for k in restarts)
         chosen = estimator.criterion if criteria is None else criteria
@@ -86,7 +88,7 @@ class LineDisplay(OneAxes):
         return cls(scan(objects, problem, start, end, n_points)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> LineDisplay:
-        """Draw each criterion relative to its better end, its sign turned if smaller is better."""
+        """Draw each criterion relative to its better end, with its sign reversed if smaller is better."""
         ax = axes_for(ax)
         for name, values in self.scan.values.items():
             scores = self.scan.signs[name] * values

@@ -1,4 +1,4 @@
-"""Which inputs matter, and how sure that is."""
+"""Which inputs matter, and how certain that is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RelevanceDisplay(OneAxes):
-    """Relevances of the inputs: a bar for the average, a dot for each model that it is an average of, and intervals.
+    """Relevances of the inputs: a bar for the average, a dot for each averaged model, and intervals.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class RelevanceDisplay(OneAxes):
     importances, spread : arrays of shape (n_inputs,)
         Weighted mean and standard deviation over the models.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -73,8 +73,8 @@ class RelevanceDisplay(OneAxes):
     ) -> RelevanceDisplay:
         """Draw the relevances in a fitted TunedSVC.
 
-        The models are those of its stack, with their weights. ``intervals`` adds how sure they are, for which models
-        are trained a hundred times.
+        The models are the members of its ensemble, with their weights. ``intervals`` adds confidence intervals, for
+        which the models are trained a hundred times.
         """
         check_is_fitted(estimator)
         values = estimator._encoding.by_column(estimator.ensemble_.relevances)

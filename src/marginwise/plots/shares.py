@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TermSharesDisplay(OneAxes):
-    """Shares of straight, smooth and stepwise parts in the latent function, by their variances: a bar each.
+    """A bar chart of the shares of straight, smooth and stepwise parts in the variance of the latent function.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class TermSharesDisplay(OneAxes):
     Attributes
     ----------
     ax_, figure_
-        The axes and the figure that it was drawn into.
+        The axes and the figure it was drawn on.
 
     Examples
     --------

@@ -34,7 +34,7 @@ _FEW_CLASSES = 12
 
 @dataclass(frozen=True)
 class Member:
-    """One tuned model of those that are averaged; ``separates`` says from what, where there are several classes."""
+    """One of the tuned models that are averaged; ``separates`` says which classes it separates, and how."""
 
     separates: str
     weight: float
@@ -61,44 +61,44 @@ class FitSummary:
     Attributes
     ----------
     table, target : str
-        The names of the table, if it has one, and of the column to predict.
+        Names of the table, if it has one, and of the column to predict.
     rows, inputs : int
-        How many there are.
+        Numbers of rows and inputs.
     classes : dict
-        How many rows each class has.
+        Number of rows of each class.
     criterion, slack : str
-        What was optimised.
+        The criterion that was optimised, and its slack.
     seed : int or None
-        Of all that was drawn.
+        The random seed.
     expected_error, expected_log_loss : float
-        On new data.
+        Error and log-loss expected on new data.
     expected_error_se, expected_log_loss_se : float
         Their standard errors.
     term_shares : dict
-        How much of the latent function is straight, smooth and stepwise.
+        Shares of the latent function that are straight, smooth and stepwise.
     relevances, influences : dict
         By column: the share of the latent function's mean squared slope, and by how much the probabilities change when
         the column is shuffled.
     by_class : dict
         The ``ClassScores`` of each class; empty if the model has no held-out probabilities.
     suspicious_labels, uncertain_rows : list of dict
-        Rows to look at again, the first being row 1.
+        Rows to check, numbered from 1.
     members : list
         The tuned models that are averaged.
     warnings : list of str
-        What to beware of.
+        What to be careful about.
     seconds : float or None
-        What the fit took, where that is known.
+        Duration of the fit, if known.
     positive_class : str or None
-        The class whose rows are to be found, None where none is meant.
+        The positive class, if there is one.
     groups : int or None
-        The number of groups whose rows were left out together, None where rows were left out one by one.
+        The number of groups whose rows were left out together; None if rows were left out one by one.
     class_order : list of str
-        The classes from the lowest to the highest; empty if they have no order.
+        The classes from lowest to highest; empty if they have no order.
     order_scores : dict
         The ``OrderScores`` of three or more classes with an order; otherwise empty.
     updates : str
-        How many rows it was tuned on, and what has been added and forgotten since; empty if nothing has.
+        How many rows the model was tuned on, and how many were added and forgotten since; empty if none were.
 
     Examples
     --------

@@ -18,8 +18,8 @@ from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.kernels.base import Hyperparameter, Normal
-from marginwise.kernels.constant import KOFF_LAW
-from marginwise.kernels.rbf import K0_LAW
+from marginwise.kernels.constant import KOFF_PRIOR
+from marginwise.kernels.rbf import K0_PRIOR
 from marginwise.model import Model
 
 AnyModel = TypeVar("AnyModel", bound=Model)
@@ -66,8 +66,8 @@ class Prior:
     """
 
     C: Normal = (0.0, 1.0)
-    k0: Normal = K0_LAW
-    koff: Normal = KOFF_LAW
+    k0: Normal = K0_PRIOR
+    koff: Normal = KOFF_PRIOR
     length_scale: Normal | None = None
     spread: float | None = 0.3
     laws: Mapping[str, Normal] | None = None
@@ -121,7 +121,7 @@ class Prior:
     def _law(self, h: Hyperparameter, n_columns: int) -> Normal:
         own = {"k0": self.k0, "koff": self.koff, "l": self.length_scale} | dict(self.laws or {})
         law = own.get(h.name)
-        return h.law(n_columns) if law is None else law
+        return h.prior_for(n_columns) if law is None else law
 
 
 def _hierarchical_pull(r: Array, s2: float, deviation: float) -> Array:

@@ -178,7 +178,7 @@ def _unsavable(model: BaseEstimator, foreign: list[str]) -> InvalidInputError:
     return InvalidInputError(
         "model",
         found,
-        "a model of parts that load_model trusts: those of marginwise, arrays, numbers and scikit-learn's estimators "
+        "a model whose parts load_model trusts: those of marginwise, arrays, numbers and scikit-learn's estimators "
         "(name criterion and search by strings, or use joblib.dump for yourself)",
     )
 
@@ -244,7 +244,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             for part in _own_parts(model):
                 part.check_stored()
     except Exception as error:
-        raise ModelFileError(f"{path} holds a model that can't predict, because it was changed: {error}") from error
+        raise ModelFileError(f"{path} holds a model that was changed and can't predict: {error}") from error
     return model
 
 
@@ -292,7 +292,7 @@ def _checked(path: Path) -> bytes:
         )
     rest = content[found.end() :]
     if hashlib.sha256(rest).hexdigest().encode() != found[2]:
-        raise ModelFileError(f"{path} was damaged or changed since it was saved; take another copy, or save it again")
+        raise ModelFileError(f"{path} was damaged or changed since it was saved; use another copy, or save it again")
     return rest.partition(b"\n")[2]
 
 

@@ -247,8 +247,10 @@ def test_places_that_cannot_be_written_to(run, folder: Path, tmp_path: Path) -> 
     assert "make" in refused(run, *fit, "--model", tmp_path / "no" / "m.skops")
     assert "it is a folder" in refused(run, *fit, "--model", tmp_path)
     assert "another file than the model" in refused(run, *fit, "--model", tmp_path / "r.html")
-    assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "m")
-    assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "new" / "m")
+    assert f"but {folder / 'patients.csv'} is not a folder" in refused(run, *fit, "-m", folder / "patients.csv" / "m")
+    assert f"but {folder / 'patients.csv'} is not a folder" in refused(
+        run, *fit, "-m", folder / "patients.csv" / "new" / "m"
+    )
     assert "a path that can be written to, but it cannot (File name too long)" in refused(run, *fit, "-m", "m" * 300)
     if Path("/dev/null").is_char_device():
         assert "a plain file" in refused(run, *fit, "--model", "/dev/null", "--force")

@@ -224,7 +224,7 @@ def test_line_between_restarts(model):
     np.testing.assert_allclose(  # smaller values of GACV are better
         np.diff(several.ax_.get_lines()[0].get_ydata()), -np.diff(several.scan.values["gacv"])
     )
-    with pytest.raises(InvalidInputError, match=r"two of 0 … 1, the searches there were"):
+    with pytest.raises(InvalidInputError, match=r"two of 0 … 1, the searches that were run"):
         LineDisplay.from_estimator(alone, (0, 2))
 
 
@@ -252,7 +252,7 @@ def test_boundary_of_three_classes_in_a_plane_of_four_inputs():
     assert display.ax_.get_xlabel() == "x3"
     assert display.points is None
     for features in ((0, 0), (0, 4)):
-        with pytest.raises(InvalidInputError, match="two different numbers of columns"):
+        with pytest.raises(InvalidInputError, match="two different column numbers"):
             BoundaryDisplay.from_estimator(model, X, features=features)
     with pytest.raises(InvalidInputError, match="at least two columns"):
         BoundaryDisplay.from_estimator(model, X[:, :1])

@@ -97,8 +97,8 @@ def _digest(function: Callable[..., Any]) -> str:
 def _warn_that_nothing_is_kept() -> None:
     if multiprocessing.parent_process() is None:  # the first process speaks for all
         warnings.warn(
-            f"neither {cache_folder()} nor the directory of marginwise can be written: each process compiles anew, "
-            "which takes some seconds; set NUMBA_CACHE_DIR to a directory that can be written, and it is kept there",
+            f"neither {cache_folder()} nor the directory of marginwise is writable: every process compiles again, "
+            "which takes a few seconds; set NUMBA_CACHE_DIR to a writable directory to keep the compiled code",
             stacklevel=2,
         )
 

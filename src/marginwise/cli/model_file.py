@@ -86,7 +86,7 @@ def read_model(path: Path) -> tuple[Any, Schema, TrainingRows | None]:
     """
     model = load_model(path)
     if not hasattr(model, "predict_proba"):
-        raise ModelFileError(f"{path} holds a {type(model).__name__}, which gives no probabilities")
+        raise ModelFileError(f"{path} holds a {type(model).__name__}, which has no probabilities")
     described = getattr(model, "table_", None)
     if described is None:
         names = getattr(model, "feature_names_in_", None)
@@ -96,7 +96,7 @@ def read_model(path: Path) -> tuple[Any, Schema, TrainingRows | None]:
         raise ModelFileError(f"{path} does not say which columns its model expects")
     schema = described["schema"]
     if len(schema.columns) != model.n_features_in_:
-        raise ModelFileError(f"{path} holds a model of {model.n_features_in_} columns that says it has others")
+        raise ModelFileError(f"{path} holds a model of {model.n_features_in_} columns with a description of others")
     return model, schema, TrainingRows(described["row_hashes"], described["all_rows"])
 
 

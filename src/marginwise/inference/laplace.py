@@ -38,8 +38,8 @@ def laplace_posterior(
     gaussian = covariance.gaussian(tau, merged.y * solution.alpha + tau * solution.latent)
     if gaussian is None:
         raise NotConvergedError(
-            "the Laplace approximation has no covariance: the Gram matrix is so close to singular that rounding makes "
-            "I + LK indefinite; a smaller C·k0 or shorter length scales help"
+            "the Laplace approximation has no covariance: the Gram matrix is so nearly singular that rounding makes "
+            "I + LK indefinite; try a smaller C·k0 or shorter length scales"
         )
     margin = merged.y * solution.latent
     log_maximum = (

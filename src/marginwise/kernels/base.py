@@ -17,7 +17,7 @@ from marginwise.kernels.values import Ties, checked_ties, per_input
 if TYPE_CHECKING:
     from marginwise.kernels.sum import Sum
 
-#: Mean and standard deviation of a normal law.
+#: Mean and standard deviation of a normal distribution.
 Normal = tuple[float, float]
 
 #: Rows of a diagonal that are contracted at a time where a kernel has no quicker way.
@@ -41,7 +41,7 @@ class Hyperparameter:
         The lowest and the highest value that a search may reach.
     start : (float, float)
         The range of the logarithm in which random searches begin.
-    law : function of the number of inputs
+    prior : (float, float), or a function of the number of inputs
         Mean and standard deviation of the logarithm under the default prior, for standardised inputs.
     per_input : bool
         Whether each input may have its own.
@@ -59,7 +59,7 @@ class Hyperparameter:
     values: tuple[float, ...]
     bounds: tuple[float, float]
     start: tuple[float, float]
-    law: Callable[[int], Normal]
+    prior: Normal | Callable[[int], Normal]
     per_input: bool = False
 
     @property
@@ -68,6 +68,10 @@ class Hyperparameter:
         if len(self.values) == 1:
             return (self.name,)
         return tuple(f"{self.name}_{a}" for a in range(1, len(self.values) + 1))
+
+    def prior_for(self, n_inputs: int) -> Normal:
+        """Return mean and standard deviation of the logarithm under the default prior."""
+        return self.prior(n_inputs) if callable(self.prior) else self.prior
 
 
 class Kernel(ABC):

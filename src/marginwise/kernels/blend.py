@@ -34,7 +34,7 @@ _OVERALL = {"k1": "lam", "k2": "lam2"}
 #: Share of the prior variance below which a term is dropped from a fitted model: it moves no probability visibly.
 _CARRIES_NOTHING = 1e-3
 
-#: The hyperparameters of the terms, by name, with their bounds and laws.
+#: The hyperparameters of the terms, by name, with their bounds and priors.
 _OWN = {
     h.name: h for term in (RBF(), Constant(), Linear(), Laplacian(), AdditiveLaplacian()) for h in term.hyperparameters
 }

@@ -15,14 +15,13 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.kernels.base import Hyperparameter, Kernel, Normal
+from marginwise.kernels.base import Hyperparameter, Kernel
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.values import LARGEST, positive
 
@@ -95,7 +94,7 @@ class GPKernel(Kernel):
                     tuple(values.tolist()),
                     (max(low, 1.0 / LARGEST), min(high, LARGEST)),
                     (max(centre - 1.0, math.log(low)), min(centre + 1.0, math.log(high))),
-                    partial(_law, centre),
+                    (centre, _PRIOR_SD),
                 )
             )
             start = end
@@ -164,7 +163,7 @@ class FunctionKernel(Kernel):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        return (Hyperparameter("k", (self.k,), (1e-5, 1e5), (-1.0, 1.0), partial(_law, 0.0)),)
+        return (Hyperparameter("k", (self.k,), (1e-5, 1e5), (-1.0, 1.0), (0.0, _PRIOR_SD)),)
 
     def with_values(self, values: Array) -> Self:
         return type(self)(self.function, float(values[0]))
@@ -209,7 +208,3 @@ def say_once(message: str) -> None:
     if message not in _said:
         _said.add(message)
         logging.getLogger("marginwise").warning(message)
-
-
-def _law(centre: float, n_inputs: int) -> Normal:
-    return centre, _PRIOR_SD

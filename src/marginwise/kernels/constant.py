@@ -17,7 +17,7 @@ from marginwise.kernels.values import positive
 KOFF_BOUNDS = (1e-4, 1e3)
 
 #: Mean and standard deviation of ln koff under the default prior.
-KOFF_LAW: Normal = (math.log(0.3), 2.0)
+KOFF_PRIOR: Normal = (math.log(0.3), 2.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +47,7 @@ class Constant(Kernel):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        return (Hyperparameter("koff", (self.koff,), KOFF_BOUNDS, (-2.0, -1.0), _law),)
+        return (Hyperparameter("koff", (self.koff,), KOFF_BOUNDS, (-2.0, -1.0), KOFF_PRIOR),)
 
     @property
     def offset(self) -> float:
@@ -86,7 +86,3 @@ class Constant(Kernel):
 
     def peel(self, G: Array, K: Array, A: Array, B: Array) -> tuple[Array, Array]:
         return self.contract(G, K, A, B), K - self.koff
-
-
-def _law(n_inputs: int) -> Normal:
-    return KOFF_LAW

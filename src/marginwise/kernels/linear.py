@@ -20,6 +20,10 @@ from marginwise.kernels.values import Ties, by_column, by_input, positive
 KLIN_BOUNDS = (1e-4, 1e6)
 SCALE_BOUNDS = (1e-2, 1e3)
 
+#: Priors of ln klin, a wide one (if the function is a straight line, its amplitude reaches hundreds), and of ln m.
+_KLIN_PRIOR: Normal = (0.0, 3.0)
+RELATIVE_SCALE_PRIOR: Normal = (0.0, 1.0)
+
 
 @dataclass(frozen=True, repr=False)
 class Linear(ColumnSum):
@@ -56,8 +60,8 @@ class Linear(ColumnSum):
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         return (
-            Hyperparameter("klin", (self.klin,), KLIN_BOUNDS, (-1.0, 1.0), _klin_law),
-            Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), relative_scale_law, per_input=True),
+            Hyperparameter("klin", (self.klin,), KLIN_BOUNDS, (-1.0, 1.0), _KLIN_PRIOR),
+            Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), RELATIVE_SCALE_PRIOR, per_input=True),
         )
 
     def with_values(self, values: Array) -> Self:
@@ -100,13 +104,3 @@ class Linear(ColumnSum):
     def _derivatives(self, products: Array) -> Array:
         q = self._input_weights(len(products)) * products
         return np.concatenate([[q.sum()], self._by_scale(by_column(q, self.columns))])
-
-
-def _klin_law(n_inputs: int) -> Normal:
-    """Return a wide law: where a straight line is all there is, its amplitude comes to hundreds."""
-    return 0.0, 3.0
-
-
-def relative_scale_law(n_inputs: int) -> Normal:
-    """Return the law of ln m."""
-    return 0.0, 1.0

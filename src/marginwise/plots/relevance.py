@@ -56,7 +56,7 @@ class RelevanceDisplay(OneAxes):
             raise InvalidInputError(
                 "names",
                 Finding(f"has {len(self.names)} names"),
-                f"{self.values.shape[1]}, because there are so many inputs",
+                f"{self.values.shape[1]}, one for each input",
             )
         self.importances = self.weights @ self.values
         self.spread = np.sqrt(self.weights @ (self.values - self.importances) ** 2)

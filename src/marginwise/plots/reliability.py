@@ -73,7 +73,7 @@ class ReliabilityDisplay:
         p, outcome = np.asarray(probability, dtype=float), np.asarray(happened, dtype=float)
         w = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-            raise InvalidInputError("probability", Finding("is something else"), "a flat array of numbers from 0 to 1")
+            raise InvalidInputError("probability", Finding("holds other values"), "a flat array of numbers from 0 to 1")
         if not (len(p) == len(outcome) == len(w) > 0):
             raise InvalidInputError(
                 "happened", Finding(f"has {len(outcome)} values"), f"one for each of {len(p)} probabilities"

@@ -84,8 +84,8 @@ def describe(
     message = (
         "converged"
         if ok
-        else f"the SVM's optimality conditions hold to {kkt:.1e} only, {tolerance:.0e} was asked for: "
-        "the Gram matrix is close to singular; a smaller C·k0 or shorter length scales help"
+        else f"the SVM's optimality conditions hold only to {kkt:.1e} instead of {tolerance:.0e}: the Gram matrix is "
+        "nearly singular; try a smaller C·k0 or shorter length scales"
     )
     return Solution(
         alpha=alpha,

@@ -70,15 +70,12 @@ PEERS: dict[str, Callable[[int, Mask, bool], Any]] = {
 
 def _numbers(words: Mask) -> Any:
     """Return what makes standardised numbers of a table: one-hot columns for words, a gap the mean and an indicator."""
+    gaps_as_word = SimpleImputer(missing_values=None, strategy="constant", fill_value="")
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return make_column_transformer(
         (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), np.flatnonzero(~words)),
-        (make_pipeline(_gaps_as_word(), one_hot, StandardScaler()), np.flatnonzero(words)),
+        (make_pipeline(gaps_as_word, one_hot, StandardScaler()), np.flatnonzero(words)),
     )
-
-
-def _gaps_as_word() -> SimpleImputer:
-    return SimpleImputer(missing_values=None, strategy="constant", fill_value="")
 
 
 def _boosting(words: Mask, seed: int) -> Any:
@@ -90,10 +87,6 @@ def _boosting(words: Mask, seed: int) -> Any:
     first = np.arange(len(words)) < words.sum()
     return make_pipeline(
         columns,
-        FunctionTransformer(_as_floats),
+        FunctionTransformer(np.asarray, kw_args={"dtype": float}),
         HistGradientBoostingClassifier(categorical_features=first, random_state=seed),
     )
-
-
-def _as_floats(X: Any) -> Array:
-    return np.asarray(X, dtype=float)

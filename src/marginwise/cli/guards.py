@@ -108,7 +108,7 @@ def _require_categories(table: Table) -> None:
 
 def _rare_classes(table: Table) -> Iterator[str]:
     labels, counts = np.unique(table.y, return_counts=True)
-    rare = [_shown(label) for label in labels[counts == 1]]
+    rare = [repr(label) for label in labels[counts == 1].tolist()]
     if rare:
         which = f"class {rare[0]}" if len(rare) == 1 else f"each of the classes {some(rare)}"
         yield f"{which} of {table.target_name!r} has one row only, too few to learn from: add rows, or leave it out"
@@ -170,7 +170,3 @@ def _in_runs(column: npt.NDArray[Any]) -> bool:
 def _rises(column: Array) -> bool:
     """Return whether whole numbers rise from row to row."""
     return bool((np.diff(column) > 0).all() and (column == np.round(column)).all())
-
-
-def _shown(label: np.generic) -> str:
-    return repr(label.item())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Array
 from marginwise.cli.training_rows import TrainingRows
 from marginwise.datasets import Schema, Table
 from marginwise.datasets.encoding import as_labels
@@ -41,7 +41,7 @@ def write_updated(model: Any, path: Path, cells: Array | None, names: Sequence[s
     described = getattr(model, "table_", None)
     if described is not None and cells is not None:
         rows = TrainingRows(described["row_hashes"], described["all_rows"]).joined(TrainingRows.of(cells))
-        called = described["row_names"]
+        called, numbers = described["row_names"], described["row_numbers"]
         if len(called):
             called = np.append(called, names if len(names) == len(cells) else [""] * len(cells))
         model.table_ = {
@@ -49,13 +49,9 @@ def write_updated(model: Any, path: Path, cells: Array | None, names: Sequence[s
             "row_hashes": rows.hashes,
             "all_rows": rows.complete,
             "row_names": called,
-            "row_numbers": np.append(described["row_numbers"], _next_numbers(described["row_numbers"], len(cells))),
+            "row_numbers": np.append(numbers, np.max(numbers, initial=0) + 1 + np.arange(len(cells))),
         }
     save_model(model, path)
-
-
-def _next_numbers(numbers: Indices, n: int) -> Indices:
-    return np.max(numbers, initial=0) + 1 + np.arange(n)
 
 
 def given_numbers(model: Any) -> list[int]:

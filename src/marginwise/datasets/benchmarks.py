@@ -85,7 +85,7 @@ class _Source:
     n_test: int
     n_inputs: int
     provenance: str
-    make: Callable[[int], _Complete] | None = None  # takes a seed; without it the set is in a file of the package
+    make: Callable[[str, int], _Complete] | None = None  # of name and seed; without it the set is in a file
     bayes_error: Callable[[], float] | None = None
 
 
@@ -155,7 +155,7 @@ def load_benchmark(
         file = _find(name, Path(data_dir).expanduser())
         complete, provenance = _read(name, file), f"Read from {file}."
     elif source.make is not None:
-        complete = source.make(random_state)
+        complete = source.make(name, random_state)
     else:
         complete = _read(name, _FILES / f"{name}.csv")
     groups = complete.groups if complete.groups is None or stratify_sex else complete.groups % 2
@@ -234,23 +234,15 @@ def _crabs(table: Table) -> _Complete | None:
     return _Complete(inputs, np.where(male, 1.0, -1.0), _CRAB_INPUTS, groups)
 
 
-def _wdbc(random_state: int) -> _Complete:
+def _wdbc(name: str, random_state: int) -> _Complete:
     data = load_breast_cancer()
     y = np.where(data.target == list(data.target_names).index("malignant"), 1.0, -1.0)
     return _Complete(data.data, y, tuple(map(str, data.feature_names)))
 
 
-def _twonorm(random_state: int) -> _Complete:
-    return _generated(generated.twonorm, _SEEDS["twonorm"] + _APART * random_state)
-
-
-def _ringnorm(random_state: int) -> _Complete:
-    return _generated(generated.ringnorm, _SEEDS["ringnorm"] + _APART * random_state)
-
-
-def _generated(draw: Callable[[int, np.random.RandomState], tuple[Array, Array]], seed: int) -> _Complete:
+def _generated(name: str, random_state: int) -> _Complete:
     # RandomState, unlike Generator, gives the same numbers in every version of NumPy.
-    X, y = draw(7400, np.random.RandomState(seed))
+    X, y = getattr(generated, name)(7400, np.random.RandomState(_SEEDS[name] + _APART * random_state))
     return _Complete(X, y, tuple(f"x{a}" for a in range(1, generated.N_INPUTS + 1)))
 
 
@@ -264,8 +256,20 @@ _SOURCES = {
         200, 332, 7, "Diabetes tests, Smith et al. (1988), from the MASS collection of Venables and Ripley."
     ),
     "wdbc": _Source(300, 269, 30, "Breast tumours, Wolberg, Street and Mangasarian (1995), as in scikit-learn.", _wdbc),
-    "twonorm": _Source(300, 7100, 20, _GENERATED.format(_SEEDS["twonorm"]), _twonorm, generated.twonorm_bayes_error),
+    "twonorm": _Source(
+        300,
+        7100,
+        20,
+        _GENERATED.format(_SEEDS["twonorm"]),
+        _generated,
+        generated.twonorm_bayes_error,
+    ),
     "ringnorm": _Source(
-        300, 7100, 20, _GENERATED.format(_SEEDS["ringnorm"]), _ringnorm, generated.ringnorm_bayes_error
+        300,
+        7100,
+        20,
+        _GENERATED.format(_SEEDS["ringnorm"]),
+        _generated,
+        generated.ringnorm_bayes_error,
     ),
 }

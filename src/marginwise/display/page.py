@@ -113,7 +113,8 @@ class Page:
                 )
         numeric = [any(row[column].value is not None for row in body) and column > 0 for column in range(len(header))]
         kind = "sortable" if _width(header, body) <= _PHONE else "sortable stacked"
-        self._add(f'<div class="scroll" tabindex="0" role="group"{_labelled(caption)}><table class="{kind}">')
+        label = as_html(caption or "Table")
+        self._add(f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table class="{kind}">')
         if caption:
             self._add(f"<caption>{as_html(caption)}</caption>")
         names = "".join(
@@ -202,10 +203,6 @@ class Page:
 
 
 _CLASS_NUMBER = ' class="number"'
-
-
-def _labelled(caption: str) -> str:
-    return f' aria-label="{as_html(caption)}"' if caption else ' aria-label="Table"'
 
 
 def as_cell(value: Value) -> Cell:

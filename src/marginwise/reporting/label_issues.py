@@ -38,16 +38,12 @@ def add_label_issues(page: Page, model: Any, table: TrainingTable) -> None:
             "like this: check these rows first, but change a label only for a reason outside this table."
         )
         shown = suspicious[:MOST]
-        caption = f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}"
-        _add_table(page, shown, caption, table)
+        part = f", {MOST} of {len(suspicious)}" if len(suspicious) > MOST else ""
+        _add_table(page, shown, f"Labels that may be wrong, the least probable first{part}", table)
     else:
         page.text(f"No label is suspicious: each was given a probability of at least {100 * SUSPICIOUS:.0f} %.")
     either = "Rows that could be either, the most uncertain first"
     _add_table(page, uncertain_rows(model, y, MOST), either, table)
-
-
-def _part(shown: Sequence[DoubtfulRow], whole: Sequence[DoubtfulRow]) -> str:
-    return f", {len(shown)} of {len(whole)}" if len(shown) < len(whole) else ""
 
 
 def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str, table: TrainingTable) -> None:

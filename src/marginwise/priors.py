@@ -34,7 +34,7 @@ DEVIATION = f"from {_SHARPEST:g} to {_WIDEST:g}, or infinite"
 
 
 def is_deviation(value: object) -> bool:
-    """Say whether this is a standard deviation that a law of a logarithm can have."""
+    """Return whether this is a standard deviation that the prior of a logarithm can have."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     return number and (_SHARPEST <= float(value) <= _WIDEST or value == math.inf)  # type: ignore[arg-type]
 

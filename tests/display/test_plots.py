@@ -256,6 +256,9 @@ def test_boundary_of_three_classes_in_a_plane_of_four_inputs():
             BoundaryDisplay.from_estimator(model, X, features=features)
     with pytest.raises(InvalidInputError, match="at least two columns"):
         BoundaryDisplay.from_estimator(model, X[:, :1])
+    for labels in (y + 1, y[:-1]):
+        with pytest.raises(InvalidInputError, match=r"y has other labels; expected one of \[0, 1, 2\] for each of 150"):
+            BoundaryDisplay.from_estimator(model, X, labels)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -97,7 +97,7 @@ def answer_at_once() -> Iterator[None]:
 
 
 def answered() -> None:
-    """Say that Ctrl-C has had its effect, so that no later safe point answers it again."""
+    """Note that Ctrl-C was handled, so that no later safe point handles it again."""
     held = _own()
     if held is not None:
         held.waiting, held.answer = False, None
@@ -174,7 +174,7 @@ _held: _Held | None = None
 
 
 def _is_unsafe(frame: FrameType | None) -> bool:
-    """Say whether one of the functions under way must not be left by an exception."""
+    """Return whether one of the functions under way must not be left by an exception."""
     while frame is not None:
         if frame.f_globals.get("__name__") in _UNSAFE or frame.f_code.co_name == "__del__":
             return True

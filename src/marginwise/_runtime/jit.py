@@ -1,4 +1,4 @@
-"""Compilation of numerical loops, in one place: what is compiled is kept on disk, so that it happens once a machine."""
+"""Compilation of numerical loops: compiled code is cached on disk, so that it happens once on each machine."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ event.register("numba:compile", _compilations)  # type: ignore[no-untyped-call]
 
 @contextmanager
 def telling_of_compilation() -> Iterator[None]:
-    """Say in one line, by the logger ``marginwise``, if it was compilation that took the time."""
+    """Log a line to the logger ``marginwise`` if compilation took noticeable time."""
     before = _compilations.seconds
     yield
     seconds = _compilations.seconds - before

@@ -42,15 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    paths = {
-        option: None if name in (None, STANDARD) else Path(name)
-        for option, name in (("--output", arguments.output), ("--report", arguments.report))
-    }
-    for option, path in paths.items():
+    output = None if arguments.output in (None, STANDARD) else Path(arguments.output)
+    report = None if arguments.report is None else Path(arguments.report)
+    for option, path in (("--output", output), ("--report", report)):
         if path is not None:
             check_output(option, path, force=arguments.force, inputs=[arguments.model, arguments.table])
-
-    kind = table_format(arguments.output_format, paths["--output"])
+    kind = table_format(arguments.output_format, output)
 
     from marginwise.cli.explain_report import ExplainedRows, explain_report
     from marginwise.cli.model_file import read_model
@@ -64,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         rows = ExplainedRows.of(model, inputs.X, names, arguments.reasons, arguments.coverage)
     kept = {name: list(cells) for name, cells in inputs.kept.items()}
     columns = kept | rows.columns(values=arguments.values)
-    write_result(paths["--output"], kind, columns, columns if arguments.json else None)
-    if paths["--report"] is not None:
-        with written_whole(paths["--report"]) as draft:
+    write_result(output, kind, columns, columns if arguments.json else None)
+    if report is not None:
+        with written_whole(report) as draft:
             explain_report(rows, kept, schema.target or "class", Path(arguments.table).name).write(draft)
     if not arguments.quiet:
         for sentence in inputs.remarks:
@@ -75,6 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
             remark(
                 f"{numbered(strangers, 'row')} unlike all that the model was trained on: be wary of their predictions\n"
             )
-        for path in filter(None, paths.values()):
+        for path in filter(None, (output, report)):
             remark(f"written to {path}\n")
     return 0

@@ -1,4 +1,4 @@
-"""Tables that can be read but not learnt from as they stand: errors, and warnings of one sentence each."""
+"""Checks of a table before a fit: errors if nothing can be learnt from it, and warnings of one sentence each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_table(table: Table) -> list[str]:
 
 
 def require_folds(table: Table, ard: str | float) -> None:
-    """Say so if no row could be left out to tell what a model with free length scales is worth."""
+    """Raise if no row could be left out to evaluate a model with several length scales."""
     second = int(np.sort(np.unique(table.y, return_counts=True)[1])[-2])
     if second < 2 and isinstance(ard, float) and ard > 0.0:
         raise InvalidInputError(
@@ -67,7 +67,7 @@ def require_folds(table: Table, ard: str | float) -> None:
 
 
 def _require_classes(table: Table) -> None:
-    """Say so if a target is no class to predict."""
+    """Raise if the target does not hold classes."""
     labels, n = np.unique(table.y), len(table.y)
     if len(labels) == 1:
         raise InvalidInputError(
@@ -87,7 +87,7 @@ def _require_classes(table: Table) -> None:
 
 
 def _require_categories(table: Table) -> None:
-    """Say so if the words of a column are dates, or stand among numbers, so that they are no categories."""
+    """Raise if the words of a column are dates, or occur among numbers, so that they are not categories."""
     for name, levels in table.categories.items():
         if len(levels) > _MOST_DATES and all(map(looks_like_date, levels)):
             raise InvalidInputError(
@@ -135,7 +135,7 @@ def _row_numbers(table: Table) -> Iterator[str]:
 
 
 def _groups(table: Table) -> Iterator[str]:
-    """Point at a column that seems to say which rows belong together."""
+    """Point out columns that seem to identify groups of rows."""
     if table.groups:
         return
     for name, column in zip(table.feature_names, table.X.T, strict=True):
@@ -152,12 +152,12 @@ def _groups(table: Table) -> Iterator[str]:
 
 
 def _whole(column: Array) -> bool:
-    """Return whether all cells are whole numbers and there."""
+    """Return whether all cells are whole numbers, and none is missing."""
     return bool((column == np.round(column)).all())
 
 
 def _names_group(name: str) -> bool:
-    """Return whether a column is called as what has several rows is."""
+    """Return whether the name of a column is that of a group of rows."""
     words = re.findall("[A-Z]?[a-z]+|[A-Z]+", name)
     return bool(words) and words[-1].lower() in _GROUP_NAMES
 

@@ -181,7 +181,7 @@ def planned(arguments: argparse.Namespace) -> Plan:
 
 
 def _announced(plan: Plan) -> str:
-    """Say what is going to be run, and first of all if it is less than usual."""
+    """Return what is going to be run, and first whether it is only a miniature."""
     lines = []
     if limits := plan.effort.limits:
         lines.append(

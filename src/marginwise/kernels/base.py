@@ -104,7 +104,7 @@ class Kernel(ABC):
         return summary(self, *filter(self._is_part, names))
 
     def _is_part(self, name: str) -> bool:
-        """Say whether a field belongs to what the kernel is, and not to the table that it is for."""
+        """Return whether a field belongs to what the kernel is, and not to the table that it is for."""
         return name != "columns" and getattr(self, name) is not None
 
     @property

@@ -198,7 +198,7 @@ def as_kernel(kernel: Any) -> Any:
 
 
 def is_gp_kernel(kernel: Any) -> bool:
-    """Say whether this can do what kernels of scikit-learn's Gaussian processes can."""
+    """Return whether this can do what kernels of scikit-learn's Gaussian processes can."""
     needed = ("theta", "hyperparameters", "clone_with_theta", "diag", "get_params")
     return callable(kernel) and not isinstance(kernel, type | Kernel) and all(hasattr(kernel, name) for name in needed)
 

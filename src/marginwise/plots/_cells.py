@@ -18,7 +18,7 @@ def cell_text(cell: Any) -> str:
 
 
 def is_missing(cell: Any) -> bool:
-    """Say whether a cell is missing."""
+    """Return whether a cell is missing."""
     return cell is None or bool(np.ndim(cell) == 0 and cell != cell)
 
 

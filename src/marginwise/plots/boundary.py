@@ -103,7 +103,7 @@ class BoundaryDisplay(OneAxes):
         probability = estimator.predict_proba(places).reshape(n_points, n_points, -1)
         names = fitted_names if feature_names is None else feature_names
         shown = [str(names[a]) if len(names) else f"x{a + 1}" for a in features]
-        codes = None if y is None else np.searchsorted(estimator.classes_, np.asarray(y))
+        codes = None if y is None else _codes(np.asarray(y), estimator.classes_, len(points))
         drawn = None if y is None else points
         return cls(grid, probability, estimator.classes_, (shown[0], shown[1]), drawn, codes).plot(ax)
 
@@ -147,6 +147,13 @@ class BoundaryDisplay(OneAxes):
     def _shades(self, colours: Array) -> Array:
         """Return the mean of the classes' colours under the probabilities, made lighter, as the examples are above."""
         return 1.0 - 0.6 * (1.0 - np.clip(self.probability @ colours, 0.0, 1.0))
+
+
+def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any], n: int) -> Indices:
+    """Return the indices of the classes of n labels."""
+    if labels.shape != (n,) or not np.isin(labels, classes).all():
+        raise InvalidInputError("y", Finding("has other labels"), f"one of {classes.tolist()} for each of {n} rows")
+    return np.searchsorted(classes, labels)
 
 
 def _range(values: Array, n_points: int) -> Array:

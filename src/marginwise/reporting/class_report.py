@@ -1,4 +1,4 @@
-"""The part of a fit's report that says how far to trust it: reliability, confusion, scores and ROC curves by class."""
+"""The section of a report on held-out predictions: reliability, confusion, scores and ROC curves by class."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def add_predictions(page: Page, model: Any, y: Any, positive_class: Any = None) 
 
 
 def _add_reliability(page: Page, display: ReliabilityDisplay) -> None:
-    """Add the diagram, with dots where rows are enough, or say why there is none."""
+    """Add the reliability diagram, or say why there is none."""
     if np.count_nonzero(display.enough(_FEWEST_ROWS)) < _FEWEST_DOTS:
         page.text(
             f"There is no reliability diagram: it needs {_FEWEST_ROWS} rows in each of {_FEWEST_DOTS} or more ranges "

@@ -1,4 +1,4 @@
-"""What columns do, in the report of a fit: effects of the strongest, and contributions of all."""
+"""The section of a report on columns: effects of the strongest, and contributions of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a fit's report that lists rows to look at again: suspicious labels, and rows that could be either."""
+"""The section of a report on rows to check: suspicious labels, and uncertain rows."""
 
 from __future__ import annotations
 

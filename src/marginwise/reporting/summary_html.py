@@ -1,4 +1,4 @@
-"""The summary of a fit in a notebook: a few lines and bars, in the colours of whatever shows it."""
+"""The summary of a fit in a notebook: a few lines and bars, in the notebook's colours."""
 
 from __future__ import annotations
 

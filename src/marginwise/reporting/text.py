@@ -1,4 +1,4 @@
-"""Plain text for terminals and prompts: lines that stand below each other, and bars."""
+"""Plain text for terminals: aligned columns, and bars."""
 
 from __future__ import annotations
 

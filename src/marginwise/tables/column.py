@@ -150,7 +150,7 @@ class Column:
         return places
 
     def _require_words_or_numbers(self, cells: Cells) -> None:
-        """Say so if all categories were words and numbers came, or the other way round."""
+        """Raise if the categories are words and the cells numbers, or vice versa."""
         before = {isinstance(category, str) for category in self.categories}
         now = {isinstance(value, str) for value in _named_values(cells)[~cells.missing]}
         if len(before) == len(now) == 1 and before != now:

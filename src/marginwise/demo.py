@@ -50,7 +50,7 @@ def main() -> None:
     """Compare on a table with many useless inputs and on the Pima data, and tell what TunedSVC found."""
     write = sys.stdout.write
     questions = survey()
-    write("compiling what has not been compiled before …\n\n")
+    write("compiling …\n\n")
     _compile(questions)
     write("200 answers to 53 yes-or-no questions; three of them decide the label, 5 % of the labels are wrong\n")
     tuned = _compare(questions)

@@ -24,7 +24,7 @@ from marginwise.model import Model
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
-#: Means of logarithms: beyond, a hyperparameter is no number any more.
+#: Largest mean of a logarithm: beyond it hyperparameters overflow.
 _FARTHEST = 100.0
 
 #: The least and the largest standard deviation of a logarithm; beyond, nothing is left of one of the two.

@@ -2,7 +2,7 @@
 
 A model file begins with one line of text, ``marginwise-model <format> <SHA-256>``, where the digest is that of all that
 follows: a line of JSON that says which versions wrote it, and a skops archive, which holds data and names of types but,
-unlike a pickle, no code. Zip archives may have something before them, so that ``skops.io.load`` reads the file, too.
+unlike a pickle, no code. A zip archive may have a prefix, so that ``skops.io.load`` can read the file as well.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, BaseEstimator):
         raise InvalidInputError("model", Finding(f"is a {type(model).__name__}"), _WANTED)
     if hasattr(model, "set_callbacks"):
-        model = copy.copy(model).set_callbacks()  # they watched the fit, and are no part of what it found
+        model = copy.copy(model).set_callbacks()  # they watched the fit, and are not part of its result
     try:
         archive = skops.dumps(model, compression=ZIP_DEFLATED)
     except Exception as error:  # skops has no common type for what it can't store

@@ -91,7 +91,7 @@ def test_predictions_are_those_of_the_model(run, folder: Path, tmp_path: Path) -
     assert [row["prediction"] for row in found] == model.predict(X).tolist()
     np.testing.assert_allclose([float(r["p(yes)"]) for r in found], model.predict_proba(X)[:, 1], rtol=1e-4)
     error = 100 * np.mean([a["prediction"] != b["ill"] for a, b in zip(found, rows, strict=True)])
-    assert err == f"the table has 'ill', too: error {error:.1f} % of 20 rows, log-loss {err.split()[-1]}\n"
+    assert err == f"the table also has 'ill': error {error:.1f} % of 20 rows, log-loss {err.split()[-1]}\n"
 
 
 def test_predictions_without_target_and_with_other_columns(run, folder: Path, tmp_path: Path) -> None:
@@ -325,7 +325,8 @@ def test_mistakes_in_a_call_of_predict(run, folder: Path, tmp_path: Path) -> Non
     )
     new.write_text("age,weight,place\n1,2,moon\n")
     assert (
-        "'place' has words that training had not, each a category of its own: moon\n" in run("predict", model, new)[2]
+        "'place' has values that did not occur in training, each a category of its own: moon\n"
+        in run("predict", model, new)[2]
     )
     new.write_text("age,weight,place\n1,,town\n")
     assert "row 2 column 'weight'" in refused(run, "predict", model, new, "--missing", "refuse")

@@ -2,7 +2,7 @@
 
 A signal handler that raises does so wherever Python happens to be: in the middle of a clean-up, in a destructor or a
 callback from C, which swallow the exception, or in the helper with which Numba wraps results, where it becomes a
-SystemError. After a long compiled loop that helper is the first Python code to run, so that this is no rare case.
+SystemError. After a long compiled loop that helper is the first Python code to run, so that this is common.
 Long computations therefore hold Ctrl-C back and answer it at safe points, where nothing is half done.
 """
 
@@ -148,7 +148,7 @@ class _Held:
             raise
 
     def close(self) -> None:
-        """Hear no more of Ctrl-C, unless somebody else has taken over already."""
+        """Stop handling Ctrl-C, unless another handler was installed in the meantime."""
         global _held
         with self._lock:
             self._open = False

@@ -147,7 +147,7 @@ def _page(title: str, how: str, scores: list[Any]) -> Any:
 
     page = Page("Classifiers side by side", f"{title}; {how}.")
     page.text(
-        "Each classifier was trained on a part of the rows and predicted the others, which it had not seen. The "
+        "Each classifier was trained on a part of the rows and predicted the others. The "
         "one with the smallest log-loss is on top: its probabilities can be trusted most."
     )
     finished = [s for s in scores if not s.failure]

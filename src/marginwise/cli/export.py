@@ -10,7 +10,7 @@ from marginwise.cli.outputs import check_output, written_whole
 from marginwise.cli.text import remark
 from marginwise.errors import InvalidInputError
 
-#: Formats, which are the endings of their files, too.
+#: Formats, which are also the suffixes of their files.
 _ONNX, _JSON = "onnx", "json"
 
 

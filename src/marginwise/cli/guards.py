@@ -23,7 +23,7 @@ _MOST_NUMBERS, _FEWEST_ROWS = 20, 10
 #: Different dates that may be meant as categories, such as months.
 _MOST_DATES = 12
 
-#: Different words beyond which a column that has them in more than half of its rows is no category.
+#: A column with more different words than this, and than half of its rows, is not a category.
 _MOST_WORDS = 10
 
 #: Fewest values of a column that may say which rows belong together; of one that is known by its order alone.
@@ -43,7 +43,7 @@ _GROUP_NAMES = (
     "animal",
 )
 
-#: Rows from which on rising whole numbers are no accident.
+#: Rows from which on increasing whole numbers are not a coincidence.
 _FEWEST_RISING = 8
 
 

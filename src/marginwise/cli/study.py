@@ -243,7 +243,7 @@ def _criterion(specification: str) -> Criterion:
 
 
 def _module(specification: str, place: str) -> Any:
-    """Import a module from where the command was started, or a file; workers find it there, too."""
+    """Import a module from where the command was started, or a file; workers find it there as well."""
     file = Path(place)
     folder, name = (file.resolve().parent, file.stem) if file.suffix == ".py" else (Path.cwd(), place)
     if str(folder) not in sys.path:

@@ -126,7 +126,7 @@ def _decode(path: Path, content: bytes, encoding: str | None) -> str:
 
 
 def _other_encoding(path: Path, content: bytes, said: str | None, used: str, wrong: int) -> InvalidInputError:
-    """Return the error for bytes that are none of the encoding's; without one it shows what they may mean."""
+    """Return the error for bytes that the encoding does not have; if none was given, it shows what they may mean."""
     line = content.count(b"\n", 0, wrong) + 1
     if said is not None:
         return InvalidInputError("encoding", said, f"that of {path}, but line {line} holds other bytes")

@@ -189,7 +189,7 @@ class Value:
 
 
 def node(op: str, *inputs: Operand, **attributes: Any) -> Value:
-    """Return the only output of a node; inputs that are no values are constants."""
+    """Return the only output of a node; inputs that are not values are constants."""
     return nodes(op, *inputs, outputs=1, **attributes)[0]
 
 

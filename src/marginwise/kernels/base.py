@@ -155,7 +155,7 @@ class Kernel(ABC):
     def of_column(self, column: int, A: Array, B: Array) -> Array:
         """Return the part of a column in K(a_i, b_j): a factor from 0 to 1, or a summand (:attr:`composition`).
 
-        The product of all factors is K in units of K(x, x); the sum of all summands is K but for a constant.
+        The product of all factors is K in units of K(x, x); the sum of all summands is K up to a constant.
         """
         raise NotImplementedError
 
@@ -204,7 +204,7 @@ class Kernel(ABC):
         return (self,)
 
     def scaled(self, factor: float) -> Self | None:
-        """Return ``factor`` times the kernel, None if that is no kernel of this form."""
+        """Return ``factor`` times the kernel, None if that is not of this form."""
         if not self.has_amplitude:
             return None
         values = self.values
@@ -239,7 +239,7 @@ class Kernel(ABC):
         return Sum(*self.terms, *other.terms)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the kernel anew from its fields, which checks them: a file may hold anything."""
+        """Make the kernel from its fields, which checks them: a file may hold anything."""
         if is_dataclass(self):
             self.__init__(**state)
         else:

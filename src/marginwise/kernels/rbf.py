@@ -104,7 +104,7 @@ class RBF(Stationary):
 
 
 def centre_of(X: Array) -> Array:
-    """Return the mean of the rows, 0 if there are none: an origin near the points, which their distances don't see."""
+    """Return the mean of the rows, 0 if there are none: an origin near the points."""
     return X.sum(axis=0) / max(1, len(X))
 
 

@@ -1,4 +1,4 @@
-"""What kernels share that are an amplitude times a function of scaled differences, 1 where there is none."""
+"""Base of kernels that are an amplitude times a function of scaled differences, which is 1 at 0."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _fill_distances(A: Array, columns: Array, exponent: int, distances: Array, w
     """Fill the first columns of ``distances``, this many, with Σ_a |a_ia - b_ja|^p; row a of ``columns`` is b_·a.
 
     Differences, input after input, rather than |a|² + |b|² - 2ab: nothing cancels, and repeated points get the same
-    bits wherever they stand, which no matrix product promises. Up to 60 inputs it is the faster way, too.
+    bits wherever they stand, which no matrix product guarantees. Up to 60 inputs it is also faster.
     """
     for i in range(len(A)):
         row = distances[i]

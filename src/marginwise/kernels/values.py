@@ -12,12 +12,12 @@ from marginwise.errors import Finding, InvalidInputError
 #: The number of the column that each input belongs to.
 Ties = tuple[int, ...]
 
-#: Hyperparameters are from 1/this to this: products of several are finite, and inputs in units of length scales, too.
+#: Hyperparameters are from 1/this to this, so that products of several, and scaled inputs, are finite.
 LARGEST = 1e50
 
 
 def positive(name: str, value: object) -> float:
-    """Return a positive finite number, or say that this is none."""
+    """Return a positive finite number, or raise."""
     try:
         number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -30,7 +30,7 @@ def positive(name: str, value: object) -> float:
 
 
 def positives(name: str, values: object) -> tuple[float, ...]:
-    """Return one or several positive finite numbers, or say which is none."""
+    """Return one or several positive finite numbers, or raise an error that names the wrong one."""
     if all_positive(values):  # thousands of numbers are not looked at one by one
         return tuple(values.tolist())  # type: ignore[attr-defined]
     entries = np.atleast_1d(np.asarray(values, dtype=object))

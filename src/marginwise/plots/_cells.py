@@ -31,7 +31,7 @@ def as_numbers(cells: Any) -> Array | None:
 
 
 def on_axis(cells: Any) -> tuple[Array, list[str]]:
-    """Return where cells stand on an axis, and the words at 0, 1, … if they are no numbers."""
+    """Return where cells stand on an axis, and the words at 0, 1, … if they are not numbers."""
     numbers = as_numbers(cells)
     if numbers is not None:
         return numbers, []

@@ -82,8 +82,8 @@ class BoundaryDisplay(OneAxes):
         """Draw a classifier over the range of two columns of numbers of X.
 
         The other columns are fixed, numbers at their median and words at the most common one. With ``y`` the examples
-        are drawn, too; if there are other columns, they are projected, and one that looks wrong in this plane may be
-        right in its own.
+        are drawn as well; if there are other columns, they are projected, and one that looks wrong in this plane may
+        be right in its own.
         """
         check_is_fitted(estimator)
         fitted_names = getattr(estimator, "feature_names_in_", ())

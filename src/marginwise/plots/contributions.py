@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Colours of what lowers and of what raises the latent function, also those of low and high cells.
 _DOWN, _UP = "C0", "C1"
 
-#: What the cells of a column are told as, by thirds, and their colours: those of the page, on dark ones, too.
+#: Names of low, middle and high cells, by thirds, and their colours, which suit light and dark pages.
 _LEVELS = (("low", "C0"), ("middle", MUTED), ("high", "C1"))
 
 #: Width of a row of the beeswarm that dots may take, and how many bins dots are stacked in.

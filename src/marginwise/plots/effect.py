@@ -108,7 +108,7 @@ class EffectDisplay(OneAxes):
 
 
 def _of_first(curves: list[Array], response: str) -> list[Array]:
-    """Return the curves of the first of two classes, which has what the second has not."""
+    """Return the curves of the first of two classes from those of the second."""
     middle, low, high = curves
     return [-middle, -high, -low] if response == "latent" else [1.0 - middle, 1.0 - high, 1.0 - low]
 

@@ -75,7 +75,7 @@ def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.text(
         f"{summary.shape[0].upper()}{summary.shape[1:]}. A straight part means that the more of an input there is, "
         "the more (or less) probable a class becomes. A smooth part may rise and fall again; a stepwise part changes "
-        "around certain values of single inputs. Beyond the rows of this table a straight part continues for ever, and "
+        "around certain values of single inputs. Beyond the rows of this table a straight part goes on forever, and "
         "so do its probabilities; the others fade out, and probabilities return to the shares of the classes."
     )
     figure = page_figure(1.0 + 0.35 * max(1, len(summary.term_shares)))

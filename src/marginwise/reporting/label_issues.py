@@ -25,7 +25,7 @@ def add_label_issues(page: Page, model: Any, table: TrainingTable) -> None:
     y = table.y
     page.heading("Rows to look at again")
     page.text(
-        "Each row was judged by models that had not seen it. Rows are numbered as in the table: the first one "
+        "Each row was predicted by models trained without it. Rows are numbered as in the table: the first one "
         "below the header is row 1."
     )
     suspicious = label_issues(model, y, SUSPICIOUS)

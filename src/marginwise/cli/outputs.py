@@ -25,10 +25,11 @@ CSV, SEMICOLON, XLSX = FORMATS = ("csv", "csv-semicolon", "xlsx")
 _FRACTION = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 
 
-def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+def add_output_arguments(parser: argparse.ArgumentParser, *, json: bool = True) -> None:
     """Add the options that all commands with a result have."""
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
-    parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
+    if json:
+        parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
     parser.add_argument("--quiet", "-q", action="store_true", help="no progress bar and no remarks on standard error")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from marginwise._runtime.packages import require
-from marginwise.cli.outputs import check_output, written_whole
+from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import tell, warn
 from marginwise.errors import Finding, InvalidInputError, TableWarning
 
@@ -18,8 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit', or of save_model in Python")
     parser.add_argument("--output", "-o", metavar="FILE", help="report to write (default: MODEL's name with .html)")
     add_report_arguments(parser)
-    parser.add_argument("--force", action="store_true", help="overwrite existing files")
-    parser.add_argument("--quiet", "-q", action="store_true", help="print nothing")
+    add_output_arguments(parser, json=False)
 
 
 def add_report_arguments(parser: Any) -> None:

@@ -15,6 +15,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,9 +37,6 @@ _PRIOR_SD = 1.5
 
 #: Rows of a diagonal at a time, where a function gives matrices only.
 _BLOCK = 64
-
-#: Whether users were told of differences in this process.
-_said: set[str] = set()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +118,7 @@ class GPKernel(Kernel):
 
     def _by_differences(self, value: Callable[[Any], float]) -> Array:
         """Return the derivatives of a number in the logarithms of the hyperparameters."""
-        say_once("GP kernels of scikit-learn have gradients for K(X, X) only: others are taken by differences")
+        _tell_of_differences()
         derivatives = []
         for step in _STEP * np.eye(len(self.kernel.theta)):
             up, down = (value(self.kernel.clone_with_theta(self.kernel.theta + sign * step)) for sign in (1.0, -1.0))
@@ -203,8 +201,9 @@ def is_gp_kernel(kernel: Any) -> bool:
     return callable(kernel) and not isinstance(kernel, type | Kernel) and all(hasattr(kernel, name) for name in needed)
 
 
-def say_once(message: str) -> None:
-    """Tell users something once in a process, through the logger ``marginwise``."""
-    if message not in _said:
-        _said.add(message)
-        logging.getLogger("marginwise").warning(message)
+@cache
+def _tell_of_differences() -> None:
+    """Tell users once in a process, through the logger ``marginwise``."""
+    logging.getLogger("marginwise").warning(
+        "GP kernels of scikit-learn have gradients for K(X, X) only: others are taken by differences"
+    )

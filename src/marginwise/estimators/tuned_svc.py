@@ -52,6 +52,7 @@ from marginwise.estimators._sets import conformities, label_sets
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.estimators._updating import UpdatingMixin
+from marginwise.fitting.calibration import evenly
 from marginwise.fitting.candidates import candidates
 from marginwise.fitting.config import FitConfig, TrainingData
 from marginwise.fitting.doubt import Doubt
@@ -464,7 +465,8 @@ class TunedSVC(
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence
         logs = self._held_out_log_proba()
-        known = np.isfinite(logs[:, 0])
+        finite = np.isfinite(logs[:, 0])
+        known: Any = slice(None) if finite.all() else finite  # a mask makes copies
         rows = (logs[known], table.codes[known], table.weights[known], table.examples[known])
         wrong = ensemble.held_out_wrong
         groups = None if table.groups is None else table.groups[known]
@@ -474,7 +476,9 @@ class TunedSVC(
         self._base_log_loss, self._learnt_nothing = expected.base_log_loss, expected.learnt_nothing
         # What posteriors say of rows without them is not what an SVM would.
         left_out = None if self.predictor == "svm" else self._weighted(ensemble.log_left_out)[known]
-        self._conformity = conformities(logs[known], left_out, table.codes[known], table.weights[known])
+        some = evenly(len(rows[0]))
+        few = None if left_out is None else left_out[some]
+        self._conformity = conformities(rows[0][some], few, rows[1][some], rows[2][some])
 
     @cached_property
     def feature_importances_(self) -> Array:
@@ -484,7 +488,8 @@ class TunedSVC(
 
     def _held_out_log_proba(self) -> Array:
         """Return log-probabilities of the classes for the distinct training rows, from models without them."""
-        logs = np.log(np.maximum(self.ensemble_.held_out, np.finfo(float).tiny))
+        held_out = self.ensemble_.held_out
+        logs = np.log(np.maximum(held_out, np.finfo(held_out.dtype).tiny))
         return logs if self.predictor == "svm" else self._weighted(logs)
 
     @property
@@ -493,7 +498,8 @@ class TunedSVC(
 
         NaN for rows without one: those of weight 0, and those that were forgotten.
         """
-        proba = np.vstack([softmax(self._held_out_log_proba(), axis=1), np.full((1, len(self.classes_)), np.nan)])
+        logs = self._held_out_log_proba().astype(float, copy=False)
+        proba = np.vstack([softmax(logs, axis=1), np.full((1, len(self.classes_)), np.nan)])
         return proba[self._places]
 
     @property

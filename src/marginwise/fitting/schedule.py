@@ -90,8 +90,8 @@ class Schedule:
     polish_evaluations : int
         Evaluations of the search with new inducing inputs that follows the others where the rank is limited.
     calibration_rows, judged_rows : int
-        Rows from which on log-odds of two classes are recalibrated, and most rows that this and the weights of members
-        are found from where there is no need for all.
+        Rows from which on log-odds of two classes are recalibrated, and most rows that this, the weights of members and
+        the probabilities of sets are found from: more would not change them.
     """
 
     spreads: tuple[float, ...] = (0.3, 1.0)

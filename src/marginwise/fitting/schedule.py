@@ -133,9 +133,9 @@ class Schedule:
     local_pass_cost: int = 2**32
     local_numbers: int = 10**8
     cell_features: int = 400
-    shared_part: float = 0.25
+    shared_part: float = 0.5
     cell_numbers: int = 2**22
-    cell_rows: int = 2000
+    cell_rows: int = 20_000
     least_cells: int = 8
     tuning_rank: int = 200
     most_inducing: int = 1448

@@ -460,7 +460,7 @@ class TunedSVC(
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
         self.__dict__.pop("feature_importances_", None)  # of other rows
-        self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
+        self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.description.term_shares.items())}
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence
         logs = self._held_out_log_proba()
@@ -479,7 +479,7 @@ class TunedSVC(
     @cached_property
     def feature_importances_(self) -> Array:
         """How much the latent function varies with each input, found when it is asked for."""
-        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.relevances)
+        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.description.relevances)
         return np.asarray(relevance / relevance.sum())
 
     def _held_out_log_proba(self) -> Array:
@@ -611,10 +611,10 @@ class TunedSVC(
             raise InvalidInputError("share", share, "a number between 0 and 1")
 
         def left(model: Ensemble, rows: Array) -> Array:
-            return model.surroundings.share(model.main.inputs(rows))
+            return model.description.surroundings.share(model.main.inputs(rows))
 
         values = self._each(X, partial(self._rows, left, averaged))
-        return Novelty(values[:, 0], self.ensemble_.surroundings.threshold(share))
+        return Novelty(values[:, 0], self.ensemble_.description.surroundings.threshold(share))
 
     def _each(self, X: Any, function: Callable[[Array], Array]) -> Array:
         """Return the values of a function of cells for the rows of a table, wherever they are."""

@@ -288,9 +288,9 @@ def test_a_failed_save_leaves_the_old_file(path, model, monkeypatch):
 
 
 def test_missing_skops_is_named(path, model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "skops.io", None)
+    monkeypatch.setitem(sys.modules, "skops", None)
     for action in (lambda: save_model(model, path), lambda: load_model(path)):
-        with pytest.raises(MarginwiseError, match=r"pip install marginwise\[saving\]"):
+        with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[saving\]'"):
             action()
 
 

@@ -14,7 +14,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.stacking import Vote
 from marginwise.priors import Prior
 from marginwise.search import Limits, as_search
-from marginwise.tuning import SearchSettings
+from marginwise.search.settings import SearchSettings
 
 
 def fit_config(

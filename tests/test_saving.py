@@ -326,7 +326,7 @@ def test_what_earlier_models_say_of_themselves(stored):
     ensemble = model.ensemble_
     n, K = len(ensemble.X), len(model.classes_)
     assert model.feature_importances_.shape == (model.n_features_in_,)
-    assert ensemble.relevances.shape == (len(ensemble.members), model.n_features_in_)
+    assert ensemble.description.relevances.shape == (len(ensemble.members), model.n_features_in_)
     assert ensemble.weights.sum() == pytest.approx(1.0)
     assert ensemble.held_out.shape == (n, K)
     np.testing.assert_allclose(ensemble.held_out.sum(axis=1), 1.0)

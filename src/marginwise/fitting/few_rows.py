@@ -19,7 +19,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, mean_of, screened_search, selected, selections_of, with_restarts
 from marginwise.fitting.views import Selection, View
 from marginwise.problem import Problem
-from marginwise.tuning import Tuning
+from marginwise.search.trace import Tuning
 
 
 def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:

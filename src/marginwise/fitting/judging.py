@@ -34,7 +34,8 @@ from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.driver import drive
 from marginwise.search.progress import counter
-from marginwise.tuning import SearchSettings, Tuning
+from marginwise.search.settings import SearchSettings
+from marginwise.search.trace import Tuning
 
 
 @dataclass(frozen=True, eq=False)

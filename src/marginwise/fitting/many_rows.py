@@ -28,7 +28,8 @@ from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.multiplicity import assign_groups, units_of
 from marginwise.problem import Problem
-from marginwise.tuning import Tuning, tune_problem
+from marginwise.search.restarts import tune_problem
+from marginwise.search.trace import Tuning
 
 #: With the seed it draws the rows that searches with many length scales begin on.
 _NEAR = 7

@@ -5,8 +5,8 @@
 
 The table has its label in the last column. The sum of kernels is tuned once, on 1,500 of the rows to train with, and
 serves all; rows to test are what a random permutation leaves, at most 4,000. Least squares are for any number of
-classes, "ep" is for two. ``--cells`` adds so many cells with inducing inputs of their own: a quarter of the features of
-a row is shared. ``--cuts`` compares directions of cuts and the mean over two partitions, ``--borders`` the errors by
+classes, "ep" is for two. ``--cells`` adds so many cells with inducing inputs of their own: half of the features of a
+row are shared. ``--cuts`` compares directions of cuts and the mean over two partitions, ``--borders`` the errors by
 distance from the border of a block, ``--pivots`` centres of k-means with randomly pivoted Cholesky as inducing inputs,
 ``--gradient`` adds the seconds of a criterion with its gradient. Set OPENBLAS_NUM_THREADS=1.
 """
@@ -182,8 +182,8 @@ class Table:
                 if a.borders and exact is not None:
                     self.borders(partition, logs, exact)
             for number in a.cells:
-                shared = choose_inducing(self.X, self.kernel, rank=rank // 4)
-                cells = Cells.of(self.X, self.kernel, number, rank - rank // 4)
+                shared = choose_inducing(self.X, self.kernel, rank=rank // 2)
+                cells = Cells.of(self.X, self.kernel, number, rank - rank // 2)
                 self.line(f"m = {rank}, {number} cells", inducing=shared, cells=cells)
 
     def borders(self, partition, logs, exact):

@@ -60,7 +60,7 @@ def test_cells_know_more_than_shared_inducing_inputs(model: TunedSVC, schedule) 
     one = model.ensemble_.main.few_points
     assert isinstance(one, CellClassPredictor)
     assert len(one.parts) == 6
-    assert len(one.inducing) == 10
+    assert len(one.inducing) == 20
     assert model.ensemble_.n_points == 40
     X_new, y_new = waves(2000, 1)
     schedule(least_cells=7, feature_numbers=0)  # no cells, and as few inducing inputs as there may be

@@ -56,7 +56,7 @@ def texts(legend) -> list[str]:
 def test_relevances_are_averages_over_the_stack(model, iris_model):
     for one in (model, iris_model):
         display = RelevanceDisplay.from_estimator(one)
-        slow, weights = one.ensemble_.relevances, one.ensemble_.weights
+        slow, weights = one.ensemble_.description.relevances, one.ensemble_.weights
         assert slow.shape == (len(one.ensemble_.members), 2)
         np.testing.assert_allclose(display.values, slow)
         np.testing.assert_allclose(display.importances, one.feature_importances_)

@@ -77,7 +77,7 @@ class RelevanceDisplay(OneAxes):
         which the models are trained a hundred times.
         """
         check_is_fitted(estimator)
-        values = estimator._encoding.by_column(estimator.ensemble_.relevances)
+        values = estimator._encoding.by_column(estimator.ensemble_.description.relevances)
         weights = estimator.ensemble_.weights
         if feature_names is None:
             numbered = [f"x{a}" for a in range(1, estimator.n_features_in_ + 1)]

@@ -261,7 +261,7 @@ def test_other_files_are_refused(tmp_path):
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     foreign = TunedSVC(criterion=OwnCriterion())
-    with pytest.raises(InvalidInputError, match=r"OwnCriterion; expected a model of parts that load_model trusts"):
+    with pytest.raises(InvalidInputError, match=r"OwnCriterion; expected a model whose parts load_model trusts"):
         save_model(foreign, tmp_path / "model")
     with pytest.raises(InvalidInputError, match="model is a dict"):
         save_model({}, tmp_path / "model")

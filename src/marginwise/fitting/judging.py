@@ -90,6 +90,26 @@ class Jury:
         if not self.is_late:
             self._other_view(main)
 
+    def hear_screened(self) -> None:
+        """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
+        declared = self.declared
+        if not declared.screens or self.is_late:
+            return
+        splits = [self.folds.split(k) for k in range(len(self.folds))]
+        jobs = [delayed(_judge_screens)(*split, self.searcher.quiet, declared) for split in splits]
+        folds = list(outcomes(self._parallel, jobs))
+        self._count(len(jobs))
+        for screen in declared.screens:
+            if all(screen in fold for fold in folds):
+                logs = np.concatenate([fold[screen] for fold in folds])
+                searched = Searched(declared.main, 0.0, self.folds, screen=screen)
+                self.judged.append(Judged(searched, declared.main.labels[0], Scale(), logs))
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no time is left for further candidates."""
+        return self.searcher.settings.limits.is_late
+
     @property
     def weights(self) -> Array:
         """The weights of all that were judged, 0 for those that are dropped."""
@@ -168,21 +188,6 @@ class Jury:
         if found is not None:
             self.judged.append(found)
 
-    def hear_screened(self) -> None:
-        """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
-        declared = self.declared
-        if not declared.screens or self.is_late:
-            return
-        splits = [self.folds.split(k) for k in range(len(self.folds))]
-        jobs = [delayed(_judge_screens)(*split, self.searcher.quiet, declared) for split in splits]
-        folds = list(outcomes(self._parallel, jobs))
-        self._count(len(jobs))
-        for screen in declared.screens:
-            if all(screen in fold for fold in folds):
-                logs = np.concatenate([fold[screen] for fold in folds])
-                searched = Searched(declared.main, 0.0, self.folds, screen=screen)
-                self.judged.append(Judged(searched, declared.main.labels[0], Scale(), logs))
-
     def _searches(self, near: Searched, which: range) -> list[Any]:
         """Return the jobs that search without the rows of some folds, from where ``near`` has ended.
 
@@ -213,11 +218,6 @@ class Jury:
     def _many(self) -> bool:
         """Whether the searches of the first folds serve the others."""
         return self.searcher.are_many and self.declared.gated
-
-    @property
-    def is_late(self) -> bool:
-        """Whether no time is left for further candidates."""
-        return self.searcher.settings.limits.is_late
 
     def _evaluations(self, n_rows: int) -> int:
         """Return the evaluations of a search on so many rows of a fold.

@@ -41,15 +41,16 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         rows, seen = problem, data.seen
         if choice.view is not None:
             rows, seen = selected(problem, choice.view), choice.view(seen)
-        rows = policy.for_training(labels, rows, seen, model, len(chosen.choices))
-        done = labels.train(rows, model, policy.start(labels, rows, seen, model))
-        trained.append(done)
-        member = Member(choice.candidate, choice.weight, choice.tuning, model, log_evidence=done.log_evidence)
-        if rows.inducing is None or rows.partition is not None:
-            member = replace(member, stored=done.stored, inducing=rows.inducing, partition=rows.partition)
-        else:
-            member = replace(member, few_points=done.predictor)
-        members.append(replace(member, view=choice.view))
+        done = policy.train(labels, rows, seen, model, len(chosen.choices))
+        found = Member(choice.candidate, choice.weight / len(done), choice.tuning, model, view=choice.view)
+        for on, used, one in done:
+            trained.append(one)
+            member = replace(found, hyperparameters=used, log_evidence=one.log_evidence)
+            if on.inducing is None or on.partition is not None:
+                member = replace(member, stored=one.stored, inducing=on.inducing, partition=on.partition)
+            else:
+                member = replace(member, few_points=one.predictor)
+            members.append(member)
     if not (policy.exact or config.all_optima):
         members, trained = _stacked_again(problem, members, trained)
     held_out, corrected = _held_out(problem, config, chosen.held_out, members, trained)

@@ -40,7 +40,7 @@ def test_one_label_model_is_trained_for_each_search(table, schedule) -> None:
 
 def test_two_classes_are_trained_in_several_partitions(table, schedule) -> None:
     """With the same inducing inputs and hyperparameters, but for a C that is larger, for each search."""
-    schedule(**SMALL, least_weight=0.0, partitions=3)
+    schedule(**SMALL, least_weight=0.0, partitions=3, usual_local=50, most_local=100, least_local=50)
     ensemble = TunedSVC(random_state=0).fit(*table).ensemble_
     of_search: dict[int, list] = {}
     for member in ensemble.members:

@@ -136,6 +136,8 @@ def local_size(n: int, n_classes: int, members: int) -> LocalSize:
     if n_classes > 2:
         usual, most, pass_cost, several = s.usual_local_classes, s.most_local_classes, s.local_pass_cost_classes, 1
     wanted = max(usual, min(most, int(np.sqrt(pass_cost / n))))
+    if wanted >= n:
+        several = 1  # one block is the exact matrix
     for partitions in range(several, 0, -1):
         room = SCHEDULE.local_numbers // numbers_kept(n, 1, members * partitions)
         if room >= SCHEDULE.least_local:
@@ -146,8 +148,8 @@ def local_size(n: int, n_classes: int, members: int) -> LocalSize:
 def numbers_kept(n: int, m: int, members: int) -> int:
     """Return how many numbers are in memory where members with local blocks of m rows are trained one by one.
 
-    Each keeps its features V, J and Σ_R (:mod:`marginwise.covariance.local_gaussian`); the last one has K - VVᵀ as well,
-    and two factors with their products with V.
+    Each keeps V, J and Σ_R (:mod:`marginwise.covariance.local_gaussian`); the last one has K - VVᵀ as well, and two
+    factors with their products with V.
     """
     return n * m * (3 * members + 5)
 

@@ -127,8 +127,8 @@ class ClassPosterior:
         """What predictions need."""
         gaussian, kernel = self.gaussian, self.model.kernel
         if isinstance(gaussian, LocalGaussian):
-            coefficients = gaussian.coefficients(self.nu)
-            return LocalClassPredictor(gaussian.for_new_rows(), *coefficients, self.offset, self.unit)
+            dual, weights = gaussian.coefficients(self.nu)
+            return LocalClassPredictor(gaussian.for_new_rows(), dual, weights, self.offset, self.unit)
         assert isinstance(gaussian, ExpandingGaussian)
         coefficients = self.scale * gaussian.coefficients(self.nu)
         gain = self.scale * gaussian.predictor()[1]

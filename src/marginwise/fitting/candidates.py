@@ -37,7 +37,7 @@ class Candidate:
     labels : LabelModel
         From latent functions to class probabilities.
     auxiliary : bool
-        Whether it has a simpler kernel than the others, whose terms tell nothing of the shape of the latent function.
+        Whether its kernel has one term, which tells nothing of the shape of the latent function.
     screen : str
         Which inputs it sees, by a name of :meth:`Screening.selections`; all if it is empty.
     """
@@ -47,15 +47,6 @@ class Candidate:
     labels: LabelModel
     auxiliary: bool = False
     screen: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Auxiliary:
-    """A simpler model with one length scale in addition to the others: where it starts, and how it is tuned."""
-
-    start: Model
-    criterion: Criterion
-    labels: LabelModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +62,8 @@ class CandidateList:
     """The candidates of a fit.
 
     They are: the main kernel with one length scale, with each of the spreads, and with the spread that gained most and
-    each of the other label models; the same with the label models of each other family; the auxiliary models; and the
-    main kernel with a few screened inputs.
+    each of the other label models; the same with the label models of each other family; each term of the main kernel
+    alone; and the main kernel with a few screened inputs.
 
     Attributes
     ----------
@@ -86,7 +77,8 @@ class CandidateList:
         Spreads of the main kernel that are tried one after the other, beyond one length scale; or a single one.
     labels : tuple of LabelModel
         The first judges all spreads.
-    auxiliaries : tuple of Auxiliary
+    auxiliaries : tuple of Model
+        Terms of the main kernel alone, each with one length scale: where searches begin. The last label model judges.
     gated : bool
         Whether a spread has to gain on the first folds; otherwise the last one is taken as given.
     screens : tuple of str
@@ -104,7 +96,7 @@ class CandidateList:
     start: Model
     spreads: tuple[float, ...]
     labels: tuple[LabelModel, ...]
-    auxiliaries: tuple[Auxiliary, ...] = ()
+    auxiliaries: tuple[Model, ...] = ()
     gated: bool = True
     screens: tuple[str, ...] = ()
     columns: tuple[int, ...] | None = None
@@ -156,7 +148,7 @@ def candidates(
     slack : Slack
         That of the SVM.
     prior : Prior
-        Where searches of a simpler kernel begin: at its mean.
+        Where searches begin: at its mean.
     svm : bool
         Whether the SVM's own predictions are wanted: then the slack likelihood is tuned for.
     exact : bool
@@ -176,11 +168,7 @@ def candidates(
     n, n_inputs = shape
     start = start_of(form, columns, n_inputs, prior)
     alone = svm or not exact or ard != "auto"  # an SVM goes with one member
-    simpler = start.simpler() if two and not alone else None
-    auxiliaries: tuple[Auxiliary, ...] = ()
-    if simpler is not None:
-        own = chosen if criterion is not None else EPLeaveOneOut(slack)
-        auxiliaries = (Auxiliary(prior.mean_of(simpler, n_inputs), own, SlackLabels(slack)),)
+    auxiliaries = () if alone else tuple(prior.mean_of(one, n_inputs) for one in start.single_terms())
     spreads = SCHEDULE.spreads if isinstance(ard, str) else tuple(s for s in (float(ard),) if s > 0)
     if start.kernel.n_columns(n_inputs) < 2 or not start.groups:
         spreads = ()  # there are no two length scales that could differ

@@ -57,7 +57,7 @@ def _first(searcher: Searcher, config: FitConfig) -> tuple[Tuning, FitConfig]:
     first = searcher.first(declared.start, config.settings)
     if declared.richer is None or config.all_optima or config.settings.limits.is_late:
         return first, config
-    found = searcher.first(declared.richer.start, searcher.quiet)
+    found = searcher.enriched(declared.richer.start, first.hyperparameters)
     if not found.value - first.value > SCHEDULE.additive_gain:
         return first, config
     return with_restarts(first, found), replace(config, declared=declared.richer)

@@ -93,6 +93,7 @@ class Jury:
     declared: CandidateList
     thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
+    _growth: dict[LabelModel, float] = field(default_factory=dict)
 
     def weights(self) -> Array:
         """Return the weights of all that were judged, 0 for those that are dropped."""
@@ -150,8 +151,8 @@ class Jury:
         """Return a search on all rows with one length scale, and where it ends without the rows of each fold.
 
         With the curvature known, a step of Newton's method takes it there (as in the infinitesimal jackknife).
-        Auxiliary models, whose evaluations are dear, leave out half of the folds at once. Rows that are many hardly
-        move the few hyperparameters, and one search serves all folds.
+        Auxiliary models, which have few hyperparameters, leave out half of the folds at once. Rows that are many hardly
+        move them, and one search serves all folds.
         """
         after, K = WarmStart.after(criterion, tuning), len(self.folds)
         fits = [after] * K
@@ -218,9 +219,11 @@ class Jury:
     def _other_labels(self, main: Judged, others: Sequence[LabelModel]) -> None:
         """Judge the search that gained most with other label models."""
         searched = main.searched
+        found = WarmStart.mean(searched.fits).model
         for labels in others:
-            scale = labels.scale(self.searcher.coarse, WarmStart.mean(searched.fits).model)
+            scale = labels.scale(self.searcher.coarse, found)
             if scale is not None:
+                self._growth[labels] = scale(found).C / found.C
                 self._try(searched, labels, scale)
 
     def _other_view(self, main: Judged) -> None:
@@ -252,11 +255,19 @@ class Jury:
         self.judged.append(Judged(searched, labels, scale, logs))
 
     def _auxiliaries(self) -> None:
-        """Judge the auxiliary models."""
-        for aux in self.declared.auxiliaries:
-            own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
-            tuning = own.first(aux.start, own.quiet)
-            self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
+        """Judge each term of the main kernel alone, by the last label model that there is.
+
+        Its C is larger than that of the search as many times as that of the main kernel is.
+        """
+        few, labels = replace(self.searcher, problem=self.searcher.few), self.declared.labels[0]
+        growth = 1.0
+        if self._growth:
+            labels, growth = list(self._growth.items())[-1]
+        for start in self.declared.auxiliaries:
+            if self._late:
+                break
+            searched = self._on_folds(start, few.first(start, few.quiet), few.criterion, auxiliary=True)
+            self._try(searched, labels, Scale(growth * WarmStart.mean(searched.fits).model.C))
 
     def _screened(self) -> None:
         """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""

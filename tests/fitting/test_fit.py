@@ -39,12 +39,17 @@ def declared(n_inputs: int = 5, n_classes: int = 2, **options):
 @pytest.mark.parametrize(
     ("options", "criterion", "labels", "auxiliary"),
     [
-        ({}, "ls-loo", ["least-squares", "softmax"], ["ep-loo"]),
-        ({"n_classes": 3}, "ls-loo", ["least-squares", "softmax"], []),
+        ({}, "ls-loo", ["least-squares", "softmax"], ["k0", "klin", "k1"]),
+        ({"n_classes": 3}, "ls-loo", ["least-squares", "softmax"], ["k0", "klin", "k1"]),
         ({"svm": True}, "ep-loo", ["slack"], []),
         ({"svm": True, "n_classes": 3}, "ls-loo", ["least-squares", "softmax"], []),
-        ({"criterion": as_criterion("ep-evidence")}, "ep-evidence", ["slack"], ["ep-evidence"]),
-        ({"criterion": as_criterion("ep-loo"), "n_classes": 3}, "ep-loo", ["least-squares", "softmax"], []),
+        ({"criterion": as_criterion("ep-evidence")}, "ep-evidence", ["slack"], ["k0", "klin", "k1"]),
+        (
+            {"criterion": as_criterion("ep-loo"), "n_classes": 3},
+            "ep-loo",
+            ["least-squares", "softmax"],
+            ["k0", "klin", "k1"],
+        ),
         ({"ard": 0.3}, "ls-loo", ["least-squares", "softmax"], []),
         ({"exact": False}, "ls-loo", ["least-squares", "softmax"], []),
         ({"kernel": RBF}, "ls-loo", ["least-squares", "softmax"], []),
@@ -54,8 +59,7 @@ def test_declared_candidates(options, criterion, labels, auxiliary):
     found = declared(**options)
     assert criterion in found.criterion.name
     assert [one.name for one in found.labels] == labels
-    assert [one.criterion.name for one in found.auxiliaries] == auxiliary
-    assert all(one.labels.name == "slack" for one in found.auxiliaries)
+    assert [set(one.kernel.present) - {"koff"} for one in found.auxiliaries] == [{name} for name in auxiliary]
     assert found.gated == ("ard" not in options)
 
 
@@ -85,20 +89,23 @@ def test_few_relevant_inputs_are_given_a_spread_and_many_are_not():
         np.testing.assert_allclose(stack.held_out.sum(axis=1), 1.0)
 
 
-def test_the_papers_kernel_is_a_member_beside_the_sum(schedule):
+def test_each_term_alone_is_a_member_beside_the_sum(schedule):
     schedule(least_weight=0.0)  # whatever was a candidate is there
     problem = zoo.twonorm(100)
     stack = fitted(problem, kernel=BLEND, seed=1)
-    [simple] = [member for member in stack.members if member.candidate.auxiliary]
-    assert simple.hyperparameters.kernel.present == ("k0", "koff")
-    assert simple.spread == 0.0
-    assert simple.labels == "slack"
-    assert stack.main is not simple
+    alone = [member for member in stack.members if member.candidate.auxiliary]
+    assert [member.tuning.hyperparameters.kernel.present[:2] for member in alone] == [
+        ("k0", "koff"),
+        ("koff", "klin"),
+        ("koff", "k1"),
+    ]
+    assert {(member.spread, member.labels) for member in alone} == {(0.0, "softmax")}
     assert not stack.main.candidate.auxiliary
     assert stack.weights.sum() == pytest.approx(1.0)
-    # Its search is cut short: near to where a longer one ends.
-    own = tune_problem(problem, as_criterion("ep-loo"), Prior().mean(20, isotropic=True), SearchSettings(prior=Prior()))
-    assert simple.tuning.value == pytest.approx(own.value, abs=0.002)
+    for member, start in zip(alone, declared(20).auxiliaries, strict=True):
+        # Its search is cut short: near to where a longer one ends.
+        own = tune_problem(problem, as_criterion("ls-loo"), start, SearchSettings(prior=Prior()))
+        assert member.tuning.value == pytest.approx(own.value, abs=0.002)
 
 
 @pytest.mark.slow
@@ -120,7 +127,7 @@ def test_it_helps_where_terms_are_not_called_for_and_does_little_harm_where_they
         return -np.log(probability[np.arange(len(labels)), (labels > 0).astype(int)]).mean()
 
     with_it = np.array([loss(seed) for seed in range(8)])
-    monkeypatch.setattr(Blend, "simpler", lambda kernel: None)
+    monkeypatch.setattr(Blend, "single_terms", lambda kernel: ())
     difference = with_it - [loss(seed) for seed in range(8)]
     assert difference.mean() < bound
 

@@ -228,14 +228,30 @@ def test_inputs_that_are_nearly_normal_have_no_second_view(tried):
     assert all(one.searched.view is None for one in jury.judged)
 
 
-def test_the_papers_kernel_is_an_auxiliary_candidate(schedule):
+def test_each_term_alone_is_a_candidate(schedule):
+    """With C as many times that of its search as the softmax likelihood asks for with all terms."""
     schedule(least_weight=0.0)  # whatever was a candidate is judged on all folds
     jury = heard(zoo.twonorm(60), kernel=BLEND)
-    [simple] = [one for one in jury.judged if one.candidate.auxiliary]
-    assert simple.candidate.spread == 0.0
-    assert simple.scale == Scale()
-    assert simple.labels.name == "slack"
-    assert simple.searched.fits[0].model.kernel.present == ("k0", "koff")
+    alone = [one for one in jury.judged if one.candidate.auxiliary]
+    assert [one.searched.fits[0].model.kernel.present for one in alone] == [
+        ("k0", "koff"),
+        ("koff", "klin"),
+        ("koff", "k1"),
+    ]
+    whole = next(one for one in jury.judged if one.labels.name == "softmax")
+    growth = whole.scale.C / WarmStart.mean(whole.searched.fits).model.C
+    for one in alone:
+        assert one.candidate.spread == 0.0
+        assert one.labels.name == "softmax"
+        C = one.scale(one.searched.fits[0].model).C
+        np.testing.assert_allclose(C, growth * WarmStart.mean(one.searched.fits).model.C)
+
+
+def test_terms_alone_have_the_labels_of_the_first_search_where_others_cannot_be_used(schedule):
+    schedule(least_weight=0.0, softmax_classes=1)
+    jury = heard(zoo.twonorm(60), kernel=BLEND)
+    alone = [one for one in jury.judged if one.candidate.auxiliary]
+    assert {(one.labels.name, one.scale) for one in alone} == {("least-squares", Scale())}
 
 
 def test_rows_left_out_are_unknown_to_the_models_that_predict_them(monkeypatch):

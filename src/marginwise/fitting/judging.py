@@ -93,7 +93,7 @@ class Jury:
     declared: CandidateList
     thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
-    _growth: dict[LabelModel, float] = field(default_factory=dict)
+    _growth: dict[LabelModel, float] = field(default_factory=dict)  # of C, from the search to other label models
 
     def weights(self) -> Array:
         """Return the weights of all that were judged, 0 for those that are dropped."""
@@ -255,19 +255,18 @@ class Jury:
         self.judged.append(Judged(searched, labels, scale, logs))
 
     def _auxiliaries(self) -> None:
-        """Judge each term of the main kernel alone, by the last label model that there is.
+        """Judge each term of the main kernel alone, by the last label model that can be used.
 
-        Its C is larger than that of the search as many times as that of the main kernel is.
+        Its C is as many times that of the search as with the main kernel: that depends on the table more than on terms.
         """
         few, labels = replace(self.searcher, problem=self.searcher.few), self.declared.labels[0]
-        growth = 1.0
-        if self._growth:
-            labels, growth = list(self._growth.items())[-1]
+        labels = [labels, *(one for one in self.declared.labels if one in self._growth)][-1]
         for start in self.declared.auxiliaries:
             if self._late:
                 break
             searched = self._on_folds(start, few.first(start, few.quiet), few.criterion, auxiliary=True)
-            self._try(searched, labels, Scale(growth * WarmStart.mean(searched.fits).model.C))
+            C = WarmStart.mean(searched.fits).model.C
+            self._try(searched, labels, Scale(C * self._growth[labels]) if labels in self._growth else Scale())
 
     def _screened(self) -> None:
         """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""

@@ -21,7 +21,8 @@ from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import MulticlassProblem, as_problem
-from marginwise.tuning import SearchSettings, tune_problem
+from marginwise.search.restarts import tune_problem
+from marginwise.search.settings import SearchSettings
 
 
 def few_inputs(n: int, d: int):
@@ -36,30 +37,35 @@ def declared(n_inputs: int = 5, n_classes: int = 2, **options):
     return candidates(kernel, shape, n_classes, columns=None, slack=as_slack("linear"), prior=Prior(), **given)
 
 
+#: Of the kernel, each of which is tried alone.
+TERMS = ["k0", "klin", "k1"]
+
+
 @pytest.mark.parametrize(
-    ("options", "criterion", "labels", "auxiliary"),
+    ("options", "criterion", "labels", "terms"),
     [
-        ({}, "ls-loo", ["least-squares", "softmax"], ["k0", "klin", "k1"]),
-        ({"n_classes": 3}, "ls-loo", ["least-squares", "softmax"], ["k0", "klin", "k1"]),
+        ({}, "ls-loo", ["least-squares", "softmax"], TERMS),
+        ({"n_classes": 3}, "ls-loo", ["least-squares", "softmax"], TERMS),
+        ({"n_classes": 300}, "ls-loo", ["least-squares"], TERMS),
         ({"svm": True}, "ep-loo", ["slack"], []),
         ({"svm": True, "n_classes": 3}, "ls-loo", ["least-squares", "softmax"], []),
-        ({"criterion": as_criterion("ep-evidence")}, "ep-evidence", ["slack"], ["k0", "klin", "k1"]),
-        (
-            {"criterion": as_criterion("ep-loo"), "n_classes": 3},
-            "ep-loo",
-            ["least-squares", "softmax"],
-            ["k0", "klin", "k1"],
-        ),
+        ({"criterion": as_criterion("ep-evidence")}, "ep-evidence", ["slack"], TERMS),
+        ({"criterion": as_criterion("ep-loo"), "n_classes": 3}, "ep-loo", ["least-squares", "softmax"], TERMS),
         ({"ard": 0.3}, "ls-loo", ["least-squares", "softmax"], []),
         ({"exact": False}, "ls-loo", ["least-squares", "softmax"], []),
         ({"kernel": RBF}, "ls-loo", ["least-squares", "softmax"], []),
     ],
 )
-def test_declared_candidates(options, criterion, labels, auxiliary):
+def test_declared_candidates(options, criterion, labels, terms):
     found = declared(**options)
-    assert criterion in found.criterion.name
-    assert [one.name for one in found.labels] == labels
-    assert [set(one.kernel.present) - {"koff"} for one in found.auxiliaries] == [{name} for name in auxiliary]
+    main, *others = found.families
+    assert criterion in main.criterion.name
+    assert not main.auxiliary
+    assert [one.name for one in main.labels] == labels
+    assert [set(one.start.kernel.present) - {"koff"} for one in others] == [{name} for name in terms]
+    for one in others:
+        assert one.auxiliary
+        assert (one.criterion, one.labels) == (main.criterion, main.labels[-1:])
     assert found.gated == ("ard" not in options)
 
 
@@ -94,17 +100,13 @@ def test_each_term_alone_is_a_member_beside_the_sum(schedule):
     problem = zoo.twonorm(100)
     stack = fitted(problem, kernel=BLEND, seed=1)
     alone = [member for member in stack.members if member.candidate.auxiliary]
-    assert [member.tuning.hyperparameters.kernel.present[:2] for member in alone] == [
-        ("k0", "koff"),
-        ("koff", "klin"),
-        ("koff", "k1"),
-    ]
-    assert {(member.spread, member.labels) for member in alone} == {(0.0, "softmax")}
     assert not stack.main.candidate.auxiliary
     assert stack.weights.sum() == pytest.approx(1.0)
-    for member, start in zip(alone, declared(20).auxiliaries, strict=True):
+    for member, family in zip(alone, declared(20).families[1:], strict=True):
+        assert member.tuning.hyperparameters.kernel.present == family.start.kernel.present
+        assert (member.spread, member.labels) == (0.0, "softmax")
         # Its search is cut short: near to where a longer one ends.
-        own = tune_problem(problem, as_criterion("ls-loo"), start, SearchSettings(prior=Prior()))
+        own = tune_problem(problem, as_criterion("ls-loo"), family.start, SearchSettings(prior=Prior()))
         assert member.tuning.value == pytest.approx(own.value, abs=0.002)
 
 
@@ -223,7 +225,7 @@ def test_an_ensemble_as_if_a_search_had_ended_there():
     [member] = found.members
     assert member.hyperparameters == model
     assert member.weight == 1.0
-    trained = config.declared.labels[0].train(problem, model)
+    trained = config.declared.main.labels[0].train(problem, model)
     np.testing.assert_allclose(found.log_proba(problem.X), trained.predictor.log_proba(problem.X), atol=1e-9)
     np.testing.assert_allclose(found.held_out, np.exp(trained.log_left_out))
 

@@ -31,8 +31,7 @@ class Schedule:
     coarse_rows, halve_from : int
         Most rows that searches begin on, and from how many rows on the first one begins on half of these.
     auxiliary_rows : int
-        Most rows that an auxiliary model is tuned on: it has few hyperparameters, and an evaluation by expectation
-        propagation costs several by least squares.
+        Most rows that a term of the kernel alone is tuned on: it has few hyperparameters.
     additive_from, additive_gain : int, float
         Rows from which the kernel may have a curve for each column as well, and by how much the first search has to
         gain by it, in the mean log-probability of a label.

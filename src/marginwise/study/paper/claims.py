@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from marginwise.study.paper import measures
@@ -40,8 +40,8 @@ class Claim:
     ----------
     section, statement, short, rule : str
         Where the paper says it, what it says, in a few words, and when it is taken to hold, or to hold in part.
-    measure : str
-        The function of :mod:`~marginwise.study.paper.measures` that the rule is about.
+    measure : list of str
+        The function of :mod:`~marginwise.study.paper.measures` that the rule is about, and what it takes.
     numbers : str
         How its numbers are told.
     range, ranges
@@ -60,7 +60,7 @@ class Claim:
     statement: str
     short: str
     rule: str
-    measure: str
+    measure: Sequence[str]
     numbers: str
     range: Range
     holds: int
@@ -74,7 +74,8 @@ class Claim:
     def judged(self, findings: Findings) -> Judgement:
         """Apply the rule; if any trial that it needs is missing, there is no verdict, and what is missing is said."""
         try:
-            values = getattr(measures, self.measure)(findings)
+            name, *of = self.measure
+            values = getattr(measures, name)(findings, *of)
         except NoTrialsError as missing:
             return Judgement(UNTESTED, f"{missing}.")
         inside = {name for name, value in values.items() if _within(value, self.ranges.get(name, self.range))}
@@ -100,7 +101,7 @@ class Claim:
             outside=listed(outside),
             least=min(values.values()),
             most=max(values.values()),
-            theirs=_Values(measures.PUBLISHED.get(self.measure, {})),
+            theirs=_Values(measures.PUBLISHED.get(self.measure[0], {})),
         )
 
 

@@ -26,7 +26,7 @@ class PaperColumn:
 
 
 #: The data sets in the order of table tab:results, as the paper writes them.
-DATASETS: Mapping[str, str] = {name: about["label"] for name, about in PAPER["datasets"].items()}
+DATASETS: dict[str, str] = {name: about["label"] for name, about in PAPER["datasets"].items()}
 
 COLUMNS = tuple(PaperColumn(label, *about) for label, about in PAPER["columns"].items())
 PREVIOUS_COLUMNS = tuple(PaperColumn(label, *about) for label, about in PAPER["previous_columns"].items())

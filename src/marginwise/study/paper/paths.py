@@ -201,7 +201,7 @@ def shown_paths(store: Store, findings: Findings) -> list[Shown]:
     length scales, one from a random start.
     """
     walk = _typical(store, findings.trials, "le1-walk")
-    ascent = _typical(store, findings.varied, EQUAL_SCALES) or _typical(store, findings.trials, ASCENT)
+    ascent = _typical(store, findings.trials, EQUAL_SCALES) or _typical(store, findings.trials, ASCENT)
     return [shown for shown in (walk, ascent) if shown is not None]
 
 
@@ -230,7 +230,7 @@ def write_shown(path: Path, shown: Iterable[Shown]) -> None:
 
 def read_shown(path: Path, findings: Findings) -> list[Shown]:
     """Read what :func:`write_shown` wrote; nothing if there is no file."""
-    rows = {(row.dataset, row.method, row.number): row for row in findings.everything().rows}
+    rows = {(row.dataset, row.method, row.number): row for row in findings.trials.rows}
     records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     keys = [(record["dataset"], record["method"], record["number"]) for record in records]
     return [(rows[key], record["trace"]) for key, record in zip(keys, records, strict=True) if key in rows]

@@ -17,6 +17,7 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, Claim, Judgement, judged
 from marginwise.study.paper.compare import (
     agreement,
+    all_datasets,
     all_methods,
     compare_means,
     compared,
@@ -115,7 +116,7 @@ def verdicts(findings: Findings) -> Counter[str]:
 
 
 def _settings(findings: Findings) -> Iterator[str]:
-    table = nearness(findings.everything(), WALK_SETTINGS, SIMPLE)
+    table = nearness(findings.trials, WALK_SETTINGS, SIMPLE)
     if len(table) > 2:
         few = sum(row.trials[1] <= 2 for row in table)
         yield told("settings", n=len(table), trials=few)
@@ -151,7 +152,7 @@ def _listed(claims: list[Claim]) -> str:
 
 
 def _nearest(findings: Findings) -> Iterator[str]:
-    table = nearness(findings.everything(), WALK_SETTINGS, SIMPLE)
+    table = nearness(findings.trials, WALK_SETTINGS, SIMPLE)
     by_name = {row.setting: row for row in table}
     if len(table) < 3 or not {THOROUGH, NEAREST_WALK} <= by_name.keys():
         return
@@ -172,7 +173,7 @@ def _nearest(findings: Findings) -> Iterator[str]:
 
 
 def _cells(findings: Findings) -> Iterator[str]:
-    if not findings.varied.rows:
+    if not findings.varied:
         return
     moved = {cell.name: tables.movers(findings, cell) for cell in tables.missed(findings.nearest().trials)}
     reached = [name for name, found in moved.items() if found]
@@ -183,7 +184,7 @@ def _cells(findings: Findings) -> Iterator[str]:
 
 
 def _crabs(findings: Findings) -> Iterator[str]:
-    if (place := joint_place(findings.everything())) is not None:
+    if (place := joint_place(findings.trials)) is not None:
         harder = ", ".join(f"{label} {share:.0%}" for label, share in place.harder.items())
         verdict = "the draw alone may be why" if place.share > 0.05 else "the draw alone is not why"
         trials = f"{place.trials[0]} to {place.trials[1]}"
@@ -191,7 +192,7 @@ def _crabs(findings: Findings) -> Iterator[str]:
 
 
 def _delve(findings: Findings) -> Iterator[str]:
-    trials, parts = findings.everything(), []
+    trials, parts = findings.trials, []
     for dataset, name in DELVE.items():
         there, here = (
             [compared(trials, dataset, column, nearest(column.method), on) for column in COLUMNS]
@@ -206,7 +207,7 @@ def _delve(findings: Findings) -> Iterator[str]:
 
 
 def _smoothing(findings: Findings) -> Iterator[str]:
-    trials, le2 = findings.everything(), SIMPLE[1]
+    trials, le2 = findings.trials, SIMPLE[1]
     scans = {a: f"{nearest(le2.method)}-a-{a}" for a in ("0.2", "0.3", "0.5", "1")}
     if not all(trials.done("pima", method) for method in scans.values()):
         return
@@ -222,7 +223,7 @@ def _smoothing(findings: Findings) -> Iterator[str]:
 
 
 def _lengths(findings: Findings) -> Iterator[str]:
-    trials, over = findings.everything(), {}
+    trials, over = findings.trials, {}
     for key in (THOROUGH, "loose", NEAREST_WALK):
         cells = [
             (mean, 3600 / paper.SECONDS[dataset][1 + place])
@@ -256,7 +257,7 @@ def _printed(findings: Findings) -> Iterator[str]:
 def _normalised(findings: Findings) -> Iterator[str]:
     gains: dict[str, list[float]] = {EP_ASCENT: [], NORMALISED: []}
     for method, found in gains.items():
-        for row in (row for dataset in DATASETS if dataset != "pima" for row in findings.varied.done(dataset, method)):
+        for row in (row for dataset in DATASETS if dataset != "pima" for row in findings.trials.done(dataset, method)):
             if row.test_error is not None and row.early_error is not None:
                 found.append(100 * (row.test_error - row.early_error))
     if min(map(len, gains.values())) < 2:
@@ -264,7 +265,7 @@ def _normalised(findings: Findings) -> Iterator[str]:
     mean = {method: float(np.mean(found)) for method, found in gains.items()}
     error = {method: float(np.std(found, ddof=1) / np.sqrt(len(found))) for method, found in gains.items()}
     plain, other = (minus(f"{mean[method]:.2f} ± {error[method]:.2f} %") for method in gains)
-    last = {m: np.array([findings.varied.sample(d, m).mean or np.nan for d in DATASETS]) for m in gains}
+    last = {m: np.array([findings.trials.sample(d, m).mean or np.nan for d in DATASETS]) for m in gains}
     lower = int(np.sum(last[EP_ASCENT] > last[NORMALISED]))
     apart = mean[EP_ASCENT] - mean[NORMALISED] > 2 * np.hypot(error[EP_ASCENT], error[NORMALISED])
     verdict = "goes with the missing normalisation" if apart else "is there with both models"
@@ -309,8 +310,8 @@ def _tuned(findings: Findings) -> Iterator[str]:
 def _others(trials: Trials) -> Iterator[str]:
     """Say what there is in addition to the paper's study."""
     kinds = {
-        "data set": [name for name in trials.datasets if name not in DATASETS],
-        "method": [name for name in trials.methods if name not in PAPER_TRIALS],
+        "data set": [name for name in all_datasets(trials) if name not in DATASETS],
+        "method": [name for name in all_methods(trials) if name not in PAPER_TRIALS],
     }
     parts = [f"the {word}{'s' * (len(names) > 1)} {', '.join(names)}" for word, names in kinds.items() if names]
     if parts:

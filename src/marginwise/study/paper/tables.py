@@ -26,7 +26,6 @@ from marginwise.study.paper.compare import (
 )
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.numbers import DATASETS, EVIDENCE, PREVIOUS_COLUMNS, SIMPLE, PaperColumn
-from marginwise.study.paper.optima import SCANNED
 from marginwise.study.paper.probes import FLIPPED, NOISE_DRAWS
 from marginwise.study.paper.settings import (
     ASCENT_SETTINGS,
@@ -120,7 +119,7 @@ def claims(findings: Findings) -> PageTable:
     """List the paper's claims, each with its verdict in every setting, and the numbers and the rule behind it."""
     tones = {HOLDS: "good", ANSWERED: "good", IN_PART: "mixed", FAILS: "bad", UNTESTED: ""}
     views = {name: judged(view) for name, view in findings.settings().items()}
-    elsewhere = held_in(findings) if findings.varied.rows else {}
+    elsewhere = held_in(findings) if findings.varied else {}
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for number, claim in enumerate(CLAIMS, start=1):
@@ -207,7 +206,7 @@ def missed(trials: Trials, multiple: float = 1) -> list[Comparison]:
 
 def movers(findings: Findings, cell: Comparison) -> list[str]:
     """Return what brings a cell within one of the paper's standard deviations: settings, smoothing, other draws."""
-    trials, walked = findings.everything(), cell.column in SIMPLE
+    trials, walked = findings.trials, cell.column in SIMPLE
     own, kind = nearest(cell.column.method), "walks" if walked else "ascents"
     settings: Iterable[str] = WALK_SETTINGS if walked else ASCENT_SETTINGS
     tried = {f"the {kind} {key}": in_setting(cell.column.method, key) for key in settings}
@@ -307,7 +306,7 @@ _BY_HMC = PaperColumn("Evid grad, HMC", HMC)
 
 def lengths(findings: Findings) -> PageTable:
     """Return how many steps of the paper's walks fit into its hour, next to the evaluations of ours."""
-    trials = findings.everything()
+    trials = findings.trials
 
     def entry(dataset: str, column: PaperColumn) -> Entry:
         hour = 3600 / paper.SECONDS[dataset][1 + SIMPLE.index(column)]
@@ -349,12 +348,12 @@ def barriers(findings: Findings, setting: str) -> PageTable:
         return Cell(f"{separate} of {len(found)}", separate, detail=f"{greatest:.2g}"), numbers
 
     rows = {name: paper.label(name) for name in dict.fromkeys([*DATASETS, *(s.dataset for s in findings.scans)])}
-    return grid("scans", rows, labels_of(SCANNED), entry, stem=f"scans-{_stem(setting)}", setting=setting)
+    return grid("scans", rows, labels_of(paper.SEARCHED), entry, stem=f"scans-{_stem(setting)}", setting=setting)
 
 
 def known_noise(findings: Findings) -> PageTable | None:
     """Show where the evidence is greatest on data with known noise; None without any."""
-    trials = findings.varied
+    trials = findings.trials
 
     def entry(flipped: float, what: str) -> Entry | None:
         names = [f"noise-{flipped:g}-{draw}" for draw in range(NOISE_DRAWS)]

@@ -47,7 +47,7 @@ from marginwise.study.report.tables import Entry
 
 def settings(findings: Findings) -> list[PageTable]:
     """Show the declared settings of walks and ascents: what they are, the paper's cells in each, and how near it is."""
-    found, trials = [], findings.everything()
+    found, trials = [], findings.trials
     kinds: dict[str, tuple[Mapping[str, WalkSetting | AscentSetting], Sequence[PaperColumn]]] = {
         "walks": (WALK_SETTINGS, SIMPLE),
         "ascents": (ASCENT_SETTINGS, (EVIDENCE, EARLY)),
@@ -95,7 +95,7 @@ def _near(trials: Trials, kind: str, keys: Iterable[str], columns: Sequence[Pape
 
 def courses(findings: Findings) -> PageTable:
     """Show steps and final amplitudes of the ascents in every setting."""
-    trials = findings.everything()
+    trials = findings.trials
 
     def entry(key: str, dataset: str) -> Entry | None:
         method = in_setting(EVIDENCE.method, key)
@@ -110,7 +110,7 @@ def courses(findings: Findings) -> PageTable:
 
 def other_draws(findings: Findings) -> PageTable:
     """Show cells over draws of the data sets that are drawn, and on the files of the DELVE archive."""
-    trials = findings.everything()
+    trials = findings.trials
 
     def entry(where: Where, what: str) -> Entry | None:
         dataset, column = where
@@ -134,7 +134,7 @@ def other_draws(findings: Findings) -> PageTable:
 
 def smoothing(findings: Findings) -> list[PageTable]:
     """Show walks with other smoothing parameters: thorough ones, and those of the scan in the nearest setting."""
-    trials, columns = findings.everything(), {column.label: column for column in SIMPLE}
+    trials, columns = findings.trials, {column.label: column for column in SIMPLE}
     methods = dict.fromkeys(SMOOTHED.values())
     rows = {name: name for method in methods for name in (method, *(n for n, own in SMOOTHED.items() if own == method))}
     scanned = {(nearest(columns[label].method), label): f"{label}, as printed" for label in ("LE2", "Span")}
@@ -152,7 +152,7 @@ def smoothing(findings: Findings) -> list[PageTable]:
 
 def papers_sampler(findings: Findings) -> PageTable | None:
     """Show the ascents by the paper's sampler next to guided ones from the same start; None without any."""
-    trials = findings.everything()
+    trials = findings.trials
 
     def entry(dataset: str, what: str) -> Entry | None:
         own, guided = trials.done(dataset, HMC), trials.done(dataset, REPEATED)
@@ -174,7 +174,7 @@ def papers_sampler(findings: Findings) -> PageTable | None:
 
 def normalised(findings: Findings) -> PageTable | None:
     """Show ascents on the evidence as it is and on that of the normalised model, from the same starts; None without."""
-    trials = findings.everything()
+    trials = findings.trials
     models, ends = (
         {EP_ASCENT: "as it is", NORMALISED: "normalised"},
         {"test": "last", "oracle": "least", "early": "validated"},
@@ -217,7 +217,7 @@ def votes(findings: Findings) -> PageTable:
 
 def sampling_cost(findings: Findings) -> PageTable | None:
     """Show what a gradient by the paper's sampler costs, by rows and C; None without any."""
-    trials = findings.varied
+    trials = findings.trials
 
     def entry(dataset: str, method: str) -> Entry | None:
         if not (rows := trials.done(dataset, method)):

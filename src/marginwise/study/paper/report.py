@@ -9,7 +9,7 @@ from typing import Any
 from marginwise._wording import numbered
 from marginwise.display.document import Document, PagePart, Section
 from marginwise.display.drawing import FORMATS, Drawing
-from marginwise.display.table import minus
+from marginwise.display.table import PageTable, minus
 from marginwise.study.paper import figures, paths, tables, variations
 from marginwise.study.paper.compare import all_datasets, all_methods, compare_previous, over_draws
 from marginwise.study.paper.findings import Findings, gather
@@ -165,7 +165,9 @@ def contents(findings: Findings, searches: Sequence[Drawing]) -> list[Section]:
     }
     found = [*first_part(findings)]
     for title, parts in appendix.items():
-        if shown := [part for part in parts if part is not None]:
+        if shown := [
+            part for part in parts if part is not None and not (isinstance(part, PageTable) and not part.rows)
+        ]:
             found.append(Section(f"Appendix: {title[0].lower()}{title[1:]}", shown))
     return [*found, *closing_sections(trials)]
 

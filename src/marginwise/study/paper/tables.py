@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -309,7 +310,7 @@ def lengths(findings: Findings) -> PageTable:
     trials = findings.trials
 
     def entry(dataset: str, column: PaperColumn) -> Entry:
-        hour = 3600 / paper.SECONDS[dataset][1 + SIMPLE.index(column)]
+        hour = in_an_hour(dataset, column)
         found = {key: mean for key in (THOROUGH, "loose", "looser") if (mean := sweeps(trials, dataset, column, key))}
         text = ", ".join(f"{key} {mean:,.0f}{' !' if mean > hour else ''}" for key, mean in found.items())
         return Cell(f"{hour:,.0f}", hour, detail=text), {"in_an_hour": hour, **found}
@@ -321,6 +322,11 @@ def sweeps(trials: Trials, dataset: str, column: PaperColumn, setting: str) -> f
     """Return how many sweeps over all hyperparameters the walks of a criterion take in a setting, on average."""
     mean = trials.sample(dataset, in_setting(column.method, setting), "evaluations").mean
     return None if mean is None else mean / searched(dataset, column)
+
+
+def in_an_hour(dataset: str, column: PaperColumn) -> float:
+    """Return how many steps of a simple criterion fit into an hour, by the paper's times."""
+    return 3600 / paper.SECONDS[dataset][1 + SIMPLE.index(column)]
 
 
 def searched(dataset: str, column: PaperColumn) -> int:
@@ -351,24 +357,22 @@ def barriers(findings: Findings, setting: str) -> PageTable:
     return grid("scans", rows, labels_of(paper.SEARCHED), entry, stem=f"scans-{_stem(setting)}", setting=setting)
 
 
-def known_noise(findings: Findings) -> PageTable | None:
-    """Show where the evidence is greatest on data with known noise; None without any."""
-    trials = findings.trials
+def known_noise(findings: Findings) -> PageTable:
+    """Show where the evidence is greatest on data with known noise."""
 
     def entry(flipped: float, what: str) -> Entry | None:
         names = [f"noise-{flipped:g}-{draw}" for draw in range(NOISE_DRAWS)]
-        ends = [end for name in names for end in trials.hyperparameters(name, MAXIMISED)]
+        if what == "test error (%)":
+            errors = (findings.trials.sample(name, MAXIMISED).values for name in names)
+            return sample_entry(Sample(tuple(chain.from_iterable(errors))))
+        ends = [end["Ck".index(what[0])] for name in names for end in findings.trials.hyperparameters(name, MAXIMISED)]
         if not ends:
             return None
-        values = np.array(ends)[:, 0 if what == "C" else 1]
-        if what == "test error (%)":
-            return sample_entry(Sample(tuple(v for name in names for v in trials.sample(name, MAXIMISED).values)))
-        middle = float(np.median(values))
-        return Cell(f"{middle:,.3g} ({len(ends)})", middle, detail=f"{values.min():,.3g} to {values.max():,.3g}"), {}
+        middle = float(np.median(ends))
+        return Cell(f"{middle:,.3g} ({len(ends)})", middle, detail=f"{min(ends):,.3g} to {max(ends):,.3g}"), {}
 
     columns = {what: what for what in ("k0", "C", "test error (%)")}
-    table = grid("known-noise", {p: f"{p:.0%}" for p in FLIPPED}, columns, entry, "Labels flipped")
-    return table if table.rows else None
+    return grid("known-noise", {p: f"{p:.0%}" for p in FLIPPED}, columns, entry, "Labels flipped")
 
 
 def _stem(setting: str) -> str:

@@ -150,8 +150,8 @@ def smoothing(findings: Findings) -> list[PageTable]:
     ]
 
 
-def papers_sampler(findings: Findings) -> PageTable | None:
-    """Show the ascents by the paper's sampler next to guided ones from the same start; None without any."""
+def papers_sampler(findings: Findings) -> PageTable:
+    """Show the ascents by the paper's sampler next to guided ones from the same start."""
     trials = findings.trials
 
     def entry(dataset: str, what: str) -> Entry | None:
@@ -168,24 +168,22 @@ def papers_sampler(findings: Findings) -> PageTable | None:
         return Cell(f"{apart:.1f}", apart, detail=f"{np.median(moved):.2g} in ln λ"), {"ends": apart}
 
     columns = ("test error (%)", "guided", "difference of the ends", "steps")
-    table = grid("hmc", DATASETS, {name: name for name in columns}, entry)
-    return table if table.rows else None
+    return grid("hmc", DATASETS, {name: name for name in columns}, entry)
 
 
-def normalised(findings: Findings) -> PageTable | None:
-    """Show ascents on the evidence as it is and on that of the normalised model, from the same starts; None without."""
+def normalised(findings: Findings) -> PageTable:
+    """Show ascents on the evidence as it is and on that of the normalised model, from the same starts."""
     trials = findings.trials
     models, ends = (
         {EP_ASCENT: "as it is", NORMALISED: "normalised"},
         {"test": "last", "oracle": "least", "early": "validated"},
     )
     kinds = {(m, f"{end}_error"): f"{model}, {what}" for m, model in models.items() for end, what in ends.items()}
-    table = grid("normalised", DATASETS, kinds, lambda dataset, kind: sample_entry(trials.sample(dataset, *kind)))
-    return table if table.rows else None
+    return grid("normalised", DATASETS, kinds, lambda dataset, kind: sample_entry(trials.sample(dataset, *kind)))
 
 
-def pairs(findings: Findings) -> PageTable | None:
-    """Show TunedSVC against the ascents, row by row of the test set; None without any."""
+def pairs(findings: Findings) -> PageTable:
+    """Show TunedSVC against the ascents, row by row of the test set."""
     found = {(pair.dataset, pair.method, pair.predicted): pair for pair in findings.pairs}
 
     def entry(dataset: str, kind: tuple[str, str]) -> Entry | None:
@@ -198,8 +196,7 @@ def pairs(findings: Findings) -> PageTable | None:
 
     methods = {EVIDENCE.method: THOROUGH, nearest(EVIDENCE.method): NEAREST}
     columns = {(m, by): f"{name}, {by}" for m, name in methods.items() for by in ("posterior", "svm")}
-    table = grid("pairs", DATASETS, columns, entry)
-    return table if table.rows else None
+    return grid("pairs", DATASETS, columns, entry)
 
 
 def votes(findings: Findings) -> PageTable:
@@ -215,8 +212,8 @@ def votes(findings: Findings) -> PageTable:
     return grid("votes", {dataset: paper.label(dataset) for dataset, _ in found}, labels_of(SIMPLE), entry)
 
 
-def sampling_cost(findings: Findings) -> PageTable | None:
-    """Show what a gradient by the paper's sampler costs, by rows and C; None without any."""
+def sampling_cost(findings: Findings) -> PageTable:
+    """Show what a gradient by the paper's sampler costs, by rows and C."""
     trials = findings.trials
 
     def entry(dataset: str, method: str) -> Entry | None:
@@ -227,5 +224,4 @@ def sampling_cost(findings: Findings) -> PageTable | None:
         return Cell(f"{seconds:.2g} s", seconds, detail=shown), dict(rows[0].extra)
 
     columns = {name: f"C = {C:g}" for name, C in zip(GRADIENTS, CS, strict=True)}
-    table = grid("sampling-cost", {name: name.removeprefix("rows-") for name in SIZED}, columns, entry, "Rows")
-    return table if table.rows else None
+    return grid("sampling-cost", {name: name.removeprefix("rows-") for name in SIZED}, columns, entry, "Rows")

@@ -91,13 +91,13 @@ def _told_by_paths(findings: Findings, dataset: str, method: str, name: str) -> 
 
 def moved_by_smoothing(findings: Findings) -> Values:
     """Return by how many of the paper's standard deviations other smoothing parameters move the mean."""
-    columns = {column.method: column for column in SIMPLE}
-    compared = {name: (method, columns[method]) for name, method in SMOOTHED.items()}
-    compared |= {name: (nearest(SIMPLE[3].method), SIMPLE[3]) for name in SCANNED_SMOOTHING if "c2" in name}
+    places = {column.method: place for place, column in enumerate(SIMPLE)}
+    compared = {name: (one.walk, one.walk) for name, one in SMOOTHED.items()}
+    compared |= {name: (one.walk, nearest(one.walk)) for name, one in SCANNED_SMOOTHING.items() if "c2" in name}
     found = {}
-    for (name, (method, column)), (dataset, label) in product(compared.items(), DATASETS.items()):
-        there, here = (float(np.mean(findings.thorough().sample(dataset, walk).values)) for walk in (name, method))
-        _, sd = paper.ERRORS[dataset][paper.COLUMNS.index(column)]
+    for (name, (walk, usual)), (dataset, label) in product(compared.items(), DATASETS.items()):
+        there, here = (float(np.mean(findings.thorough().sample(dataset, method).values)) for method in (name, usual))
+        _, sd = paper.ERRORS[dataset][places[walk]]
         found[f"{label}, {name}: {there:.1f}, was {here:.1f}"] = abs(there - here) / sd
     return found
 

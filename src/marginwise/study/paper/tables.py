@@ -211,8 +211,8 @@ def movers(findings: Findings, cell: Comparison) -> list[str]:
     own, kind = nearest(cell.column.method), "walks" if walked else "ascents"
     settings: Iterable[str] = WALK_SETTINGS if walked else ASCENT_SETTINGS
     tried = {f"the {kind} {key}": in_setting(cell.column.method, key) for key in settings}
-    tried |= {name: name for name, method in SMOOTHED.items() if method == cell.column.method}
-    tried |= {name: name for name, (label, _, _) in SCANNED_SMOOTHING.items() if label == cell.column.label}
+    smoothed = (SMOOTHED | SCANNED_SMOOTHING).items()
+    tried |= {name: name for name, one in smoothed if walked and one.walk == cell.column.method}
     found = {name: compared(trials, cell.dataset, cell.column, method) for name, method in tried.items()}
     if (file := DELVE.get(cell.dataset)) is not None:
         found["the file of the DELVE archive"] = compared(trials, cell.dataset, cell.column, own, file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,7 @@ from marginwise.study.paper.settings import (
     SMOOTHED,
     THOROUGH,
     WALK_SETTINGS,
-    AscentSetting,
-    WalkSetting,
+    Setting,
     in_setting,
     nearest,
 )
@@ -48,7 +48,7 @@ from marginwise.study.report.tables import Entry
 def settings(findings: Findings) -> list[PageTable]:
     """Show the declared settings of walks and ascents: what they are, the paper's cells in each, and how near it is."""
     found, trials = [], findings.trials
-    kinds: dict[str, tuple[Mapping[str, WalkSetting | AscentSetting], Sequence[PaperColumn]]] = {
+    kinds: dict[str, tuple[Mapping[str, Setting[Any]], Sequence[PaperColumn]]] = {
         "walks": (WALK_SETTINGS, SIMPLE),
         "ascents": (ASCENT_SETTINGS, (EVIDENCE, EARLY)),
     }
@@ -134,11 +134,11 @@ def other_draws(findings: Findings) -> PageTable:
 
 def smoothing(findings: Findings) -> list[PageTable]:
     """Show walks with other smoothing parameters: thorough ones, and those of the scan in the nearest setting."""
-    trials, columns = findings.trials, {column.label: column for column in SIMPLE}
-    methods = dict.fromkeys(SMOOTHED.values())
-    rows = {name: name for method in methods for name in (method, *(n for n, own in SMOOTHED.items() if own == method))}
-    scanned = {(nearest(columns[label].method), label): f"{label}, as printed" for label in ("LE2", "Span")}
-    scanned |= {(name, label): f"{label}, {words}" for name, (label, _, words) in SCANNED_SMOOTHING.items()}
+    trials, columns = findings.trials, {column.method: column for column in SIMPLE}
+    walks = dict.fromkeys(one.walk for one in SMOOTHED.values())
+    rows = {name: name for walk in walks for name in (walk, *(n for n, one in SMOOTHED.items() if one.walk == walk))}
+    scanned = {(nearest(walk), walk): f"{columns[walk].label}, as printed" for walk in walks}
+    scanned |= {(name, s.walk): f"{columns[s.walk].label}, {s.words}" for name, s in SCANNED_SMOOTHING.items()}
 
     def entry(walk: tuple[str, str], dataset: str) -> Entry | None:
         cell = compared(trials, dataset, columns[walk[1]], walk[0])

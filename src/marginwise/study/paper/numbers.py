@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+
+def declared(name: str) -> Mapping[str, Any]:
+    """Return what a file of this package declares."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
 #: All that the file has.
-PAPER: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("paper.toml").read_text(encoding="utf-8"))
+PAPER = declared("paper")
 
 
 @dataclass(frozen=True)

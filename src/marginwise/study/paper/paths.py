@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,8 +59,7 @@ class Layout:
 
 def _layouts() -> Iterator[Layout]:
     """Yield the declared figures."""
-    declared = tomllib.loads(files(__package__).joinpath("paths.toml").read_text(encoding="utf-8"))
-    for name, about in declared.items():
+    for name, about in paper.declared("paths").items():
         panels = {letter: Panel(**panel) for letter, panel in about.pop("panels").items()}
         yield Layout(name, **about, panels=panels)
 

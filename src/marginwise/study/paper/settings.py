@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.resources import files
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from marginwise.criteria.base import Criterion
 from marginwise.criteria.laplace import LaplaceEvidence
@@ -14,13 +12,13 @@ from marginwise.criteria.span import Span
 from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.search.random_walk import RandomWalk
 from marginwise.study.data import BenchmarkSource, Source
-from marginwise.study.paper.numbers import SIMPLE
+from marginwise.study.paper.numbers import SIMPLE, declared
 from marginwise.study.paper.probes import GRADIENTS, NOISY, SIZED
 from marginwise.study.searches import WALK
 
 S = TypeVar("S", RandomWalk, GradientAscent)
 
-_DECLARED: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("settings.toml").read_text(encoding="utf-8"))
+_DECLARED = declared("settings")
 
 #: The paper's searches in the thorough form, by the names of the study's methods.
 WALK_NAMES = tuple(column.method for column in SIMPLE)

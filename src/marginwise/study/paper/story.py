@@ -9,7 +9,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from marginwise._wording import numbered
+from marginwise._wording import numbered, some
 from marginwise.display.document import Facts, Notes, PagePart, Section
 from marginwise.display.page import as_cell
 from marginwise.display.table import minus
@@ -81,19 +81,18 @@ def _warnings(findings: Findings) -> Iterator[PagePart]:
         limits = f" ({findings.limits})" if findings.limits else ""
         words = "This is a miniature, with few rows or short searches"
         warnings.append(f"{words}{limits}: it shows that everything works, not what holds.")
-    counts = {cell.name: cell.ours.n for cell in compare_means(trials) if cell.published is not None}
-    if missing := [name for name, n in counts.items() if not n]:
-        few = "; ".join(missing[:6]) + (f"; and {len(missing) - 6} more" if len(missing) > 6 else "")
-        warnings.append(f"{len(missing)} of the 30 cells of the main table have no trial yet: {few}.")
+    cells = [cell for cell in compare_means(trials) if cell.published is not None]
+    if missing := [cell.name for cell in cells if not cell.ours.n]:
+        n, some_missing = len(missing), some(missing, mark="; ")
+        warnings.append(f"{n} of the 30 cells of the main table have no trial yet: {some_missing}.")
     short = [
-        f"{paper.label(cell.dataset)}, {cell.column.label} ({cell.ours.n} of {needed})"
-        for cell in compare_means(trials)
+        f"{cell.name} ({cell.ours.n} of {needed})"
+        for cell in cells
         if cell.column in paper.SEARCHED
         and 0 < cell.ours.n < (needed := paper.trials(cell.dataset, cell.column.method))
-        and cell.published is not None
     ]
     if short and not findings.miniature:
-        warnings.append(f"{len(short)} cells have fewer trials than the paper: {'; '.join(short[:6])}.")
+        warnings.append(f"{len(short)} cells have fewer trials than the paper: {some(short, mark='; ')}.")
     if trials.failed:
         warnings.append(f"{numbered(len(trials.failed), 'trial')} failed: see the end.")
     if warnings:

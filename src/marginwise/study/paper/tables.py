@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.resources import files
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +46,7 @@ from marginwise.study.report.tables import C, Entry, R, spread
 Where = tuple[str, PaperColumn]
 
 #: What is said around the numbers, from ``words.toml``.
-WORDS: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+WORDS = paper.declared("words")
 
 
 def titled(name: str, /, **fill: object) -> tuple[str, str]:

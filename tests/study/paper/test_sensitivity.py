@@ -55,11 +55,11 @@ def findings() -> Findings:
     ]
     ends = [row for row in rows if row.method == "evidence-ascent" and row.number < 3]
     varied += [replace(row, method=REPEATED) for row in ends]
-    return Findings(Trials(rows), varied=Trials(varied))
+    return Findings(Trials([*rows, *varied]))
 
 
 def test_distances_are_in_the_papers_standard_deviations(findings):
-    table = {row.setting: row for row in nearness(findings.everything(), WALK_SETTINGS, SIMPLE)}
+    table = {row.setting: row for row in nearness(findings.trials, WALK_SETTINGS, SIMPLE)}
     assert set(list(table)[:2]) == {THOROUGH, NEAREST_WALK}  # both have the paper's own means
     assert list(table)[2:] == ["bold", "loose"]
     assert table[THOROUGH].distance == pytest.approx(0.0, abs=1e-9)
@@ -86,14 +86,13 @@ def test_a_setting_found_on_one_half_is_judged_on_the_other():
     moved = {(r.dataset, r.method.removesuffix("-x"), r.number): r.test_error for r in plain}
     study = [replace(row, test_error=moved.get((row.dataset, row.method, row.number), row.test_error)) for row in rows]
     study = [row for row in study if row.method not in {nearest(column.method) for column in SIMPLE}]
-    found = Findings(Trials(study), varied=Trials(half)).everything()
-    judged = judged_on_other_half(nearness(found, WALK_SETTINGS, SIMPLE))
+    judged = judged_on_other_half(nearness(Trials([*study, *half]), WALK_SETTINGS, SIMPLE))
     assert [row.setting for row, _, _ in judged] == ["bold", THOROUGH]
     assert judged[0][1:] == pytest.approx((3.0, 1.0))
 
 
 def test_draws_are_averaged_with_the_studys_own(findings):
-    sample = over_draws(findings.everything(), "crabs", SIMPLE[2], nearest("gacv-walk")).ours
+    sample = over_draws(findings.trials, "crabs", SIMPLE[2], nearest("gacv-walk")).ours
     assert sample.n == 4
     assert sample.mean == pytest.approx((paper.ERRORS["crabs"][2][0] + 3 * 20.0) / 4)
     table = variations.other_draws(findings)
@@ -159,10 +158,10 @@ def test_the_papers_sampler_beside_the_guided_one(findings):
     table = variations.papers_sampler(findings)
     assert [row[0] for row in table.rows] == list(DATASETS.values())
     own = findings.trials.done("crabs", HMC)[0]
-    ends = np.log([row.hyperparameters for row in findings.varied.done("crabs", REPEATED)])
+    ends = np.log([row.hyperparameters for row in findings.trials.done("crabs", REPEATED)])
     apart = np.abs(np.log(own.hyperparameters) - ends.mean(axis=0)) / (ends.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 3))
     assert table.rows[0][3].value == pytest.approx(np.median(apart))
-    assert variations.papers_sampler(replace(findings, varied=Trials([]))) is None
+    assert not variations.papers_sampler(Findings(Trials(paper_rows()))).rows
 
 
 def _text(sections) -> str:
@@ -190,7 +189,7 @@ def test_cells_of_previous_work_beside_other_draws():
             for number in range(1, 10)
             for row in own
         ]
-        findings = Findings(Trials(rows), varied=Trials(varied))
+        findings = Findings(Trials([*rows, *varied]))
         (told,) = report._previous_misses(findings)
         assert "over draws" in told
         assert "(10)" in told

@@ -1,11 +1,10 @@
-"""Write docs/reproduction.md: which of the paper's numbers hold.
+"""Write docs/reproduction.md: which of the paper's numbers hold; and put into other pages what they quote of it.
 
     python docs/make_reproduction.py --store sqlite:///study.sqlite   # from a study: its tables, then the page
     python docs/make_reproduction.py                                  # the page again, from its tables
     python docs/make_reproduction.py --store URL --compare            # what a run changes; nothing is written
 
-The study is the one of ``marginwise study run --paper`` and ``--sensitivity``. Of one that is not complete the cells, a
-data set and a method, are taken that have as many trials as the tables; the others stay as they are.
+The study is the one of ``marginwise study run --paper`` and ``--sensitivity``, both in one store and complete.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import argparse
 from collections import defaultdict
 from pathlib import Path
 
+import make_comparison
+from marginwise.study.paper import paper_plan, sensitivity_plan
 from marginwise.study.paper.report import write_reproduction
 from marginwise.study.record import TrialRow, read_rows
 from marginwise.study.store import Store, open_store
@@ -50,6 +51,13 @@ def _error(row: TrialRow) -> float:
     return row.test_error or 0.0
 
 
+def missing(store: Store) -> str:
+    """Say which trials of the study are not in the store; nothing if all are."""
+    done = store.settled(float("inf"))
+    left = [t for plan in (paper_plan(), sensitivity_plan("DIR")) for t in plan.enumerate() if t not in done]
+    return f"{len(left)} trials are missing, the first {left[0].name}" if left else ""
+
+
 def main() -> None:
     """Read the arguments and write the page."""
     parser = argparse.ArgumentParser(description="Write docs/reproduction.md.")
@@ -59,12 +67,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.store is None:
         print(write_reproduction(arguments.output))
-        return
-    with open_store(arguments.store, read_only=True) as store:
-        if arguments.compare:
-            compare(store, arguments.output)
-        else:
+    else:
+        with open_store(arguments.store, read_only=True) as store:
+            if arguments.compare:
+                compare(store, arguments.output)
+                return
+            if left := missing(store):
+                parser.error(f"{left}: marginwise study run --paper, then --sensitivity --data-dir DIR")
             print(write_reproduction(arguments.output, store))
+    if arguments.output == DOCS:
+        make_comparison.fill_pages()
 
 
 if __name__ == "__main__":

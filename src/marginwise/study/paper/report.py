@@ -95,7 +95,9 @@ def write_reproduction(directory: str | Path, store: Store | None = None) -> Pat
         found = gather(store, pairs=PAIRS)
         paths.write_shown(shown, paths.shown_paths(store, found))
         _write(directory, found, "reproduction", "reproduction-")
-    findings = _read(directory)  # also of a store: the page is the same when it is made again from rounded numbers
+    findings = read_tables(
+        directory
+    )  # also of a store: the page is the same when it is made again from rounded numbers
     sections = contents(findings, paths.paths(paths.read_shown(shown, findings)))
     (directory / "images").mkdir(exist_ok=True)
     for section in sections:
@@ -110,7 +112,7 @@ def write_reproduction(directory: str | Path, store: Store | None = None) -> Pat
     return path
 
 
-def _read(directory: Path) -> Findings:
+def read_tables(directory: Path) -> Findings:
     """Read the tables of the page; none where there are none."""
     rest: Any = {name: read_rows(directory / f"reproduction-{name}.csv", kind) for name, kind in _KINDS.items()}
     return Findings(Trials(read_rows(directory / "reproduction.csv")), **rest)

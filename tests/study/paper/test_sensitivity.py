@@ -29,6 +29,10 @@ from synthetic_study import paper_rows
 SHIFTS = {"bold": 0.5, "loose": 2.0}
 
 
+#: Walks in a setting.
+NAMES = {f"{column.method}-{setting}" for column in SIMPLE for setting in SHIFTS}
+
+
 def _shifted(rows, setting, multiple):
     """Return the walks' rows in another setting, each mean moved by a multiple of the paper's standard deviation."""
     found = []
@@ -111,6 +115,20 @@ def test_movers_are_experiments_that_bring_a_cell_home(findings):
     moved = tables.movers(findings, compare_means(findings.trials)[0])
     assert moved[:2] == ["with the walks thorough (10.7 ± 2.1 (25))", "with the walks bold (11.8 ± 2.1 (25))"]
     assert not any("walks loose (" in one for one in moved)
+
+
+def test_a_miss_says_what_was_tried(findings):
+    """Of the settings, only bold and loose have trials; where none brings a cell home, the nearest is named."""
+    cell = compare_means(findings.trials)[0]
+    assert [name for name in tables.experiments(findings, cell) if "walks" in name] == [
+        "the walks thorough",
+        "the walks bold",
+        "the walks loose",
+    ]
+    far = [r for r in findings.trials.rows if r.dataset != "pima" or r.method == "le1-walk-loose"]
+    far += [replace(r, test_error=0.9) for r in findings.trials.rows if r.dataset == "pima" and r.method not in NAMES]
+    told = {row[0]: row[2] for row in tables.misses(Findings(Trials(far))).rows}
+    assert "None of 2 experiments brings it within one; the nearest is with the walks loose" in told["Pima, LE1"]
 
 
 def test_the_papers_place_among_draws():

@@ -185,9 +185,13 @@ def misses(findings: Findings) -> PageTable:
     """List cells not within one of the paper's standard deviations, with the experiments that move them there."""
     rows: list[list[Value]] = []
     for cell in missed(findings.nearest().trials):
-        known = f"Ours: {cell.ours.best:.1f} to {cell.ours.worst:.1f} %, median {cell.ours.median:.1f}."
-        moved = movers(findings, cell)
-        known += f" Within one standard deviation {'; '.join(moved)}." if moved else " By no experiment within one."
+        known = f"Ours: {cell.ours.best:.1f} to {cell.ours.worst:.1f} %, median {cell.ours.median:.1f}. "
+        tried = experiments(findings, cell)
+        if moved := movers(findings, cell):
+            known += f"Of {len(tried)} experiments these bring it within one: {'; '.join(moved)}."
+        elif tried:
+            name, other = min(tried.items(), key=lambda one: abs(one[1].distance or np.inf))
+            known += f"None of {len(tried)} experiments brings it within one; the nearest is with {name} ({spread(other.ours)})."
         rows.append([cell.name, signed(cell.distance), known])
     header = ["Cell", "ours − theirs, in their sd", "what experiments show"]
     records: list[dict[str, object]] = [
@@ -203,14 +207,20 @@ def missed(trials: Trials, multiple: float = 1) -> list[Comparison]:
 
 
 def movers(findings: Findings, cell: Comparison) -> list[str]:
-    """Return what brings a cell within one of the paper's standard deviations: settings, smoothing, other draws."""
+    """Return the experiments that bring a cell within one of the paper's standard deviations."""
+    found = experiments(findings, cell).items()
+    return [f"with {name} ({spread(other.ours)})" for name, other in found if other.within(1)]
+
+
+def experiments(findings: Findings, cell: Comparison) -> dict[str, Comparison]:
+    """Return what a cell is elsewhere, where there are trials: in other settings and smoothing, on other draws."""
     trials, walked = findings.trials, cell.column in SIMPLE
     own, kind = nearest(cell.column.method), "walks" if walked else "ascents"
     settings: Iterable[str] = WALK_SETTINGS if walked else ASCENT_SETTINGS
     tried = {f"the {kind} {key}": in_setting(cell.column.method, key) for key in settings}
     smoothed = (SMOOTHED | SCANNED_SMOOTHING).items()
     tried |= {name: name for name, one in smoothed if walked and one.walk == cell.column.method}
-    found = {name: compared(trials, cell.dataset, cell.column, method) for name, method in tried.items()}
+    found = {n: compared(trials, cell.dataset, cell.column, method) for n, method in tried.items() if method != own}
     if (file := DELVE.get(cell.dataset)) is not None:
         found["the file of the DELVE archive"] = compared(trials, cell.dataset, cell.column, own, file)
     if cell.dataset == "crabs":
@@ -218,7 +228,7 @@ def movers(findings: Findings, cell: Comparison) -> list[str]:
         found["the mean over draws even in colour alone"] = coloured
     if cell.dataset in DRAWN:
         found["the mean over draws"] = over_draws(trials, cell.dataset, cell.column, own)
-    return [f"with {name} ({spread(other.ours)})" for name, other in found.items() if other.within(1)]
+    return {name: other for name, other in found.items() if other.ours.n}
 
 
 def best(trials: Trials, setting: str) -> PageTable:

@@ -225,7 +225,7 @@ def test_a_minimum_must_be_found_by_rows_that_do_not_judge_it(published):
 
 def test_the_course_of_ascents(published):
     def courses(place: float, last: float) -> Findings:
-        facts = {"first_gradient": 0.5, "peak_place": place, "last_gradient": last}
+        facts = {"peak_place": place, "last_gradient": last}
         return Findings(Trials(replace(row, extra={**row.extra, **facts}) for row in published.trials.rows))
 
     assert _verdict("rise to a peak", courses(0.3, 0.1)) == HOLDS

@@ -50,11 +50,6 @@ def test_the_correlation_is_spearmans(rng):
     assert found["score_error_correlation"] == pytest.approx(spearmanr(score, error).statistic)
 
 
-def test_errors_long_before_the_end():
-    path = {"evaluation": [1.0, 20.0, 50.0, 101.0, 1000.0], "test_error": [0.5, 0.4, 0.3, 0.2, 0.1], "score": [0.0] * 5}
-    assert path_facts(path) == {"error_after_2": 0.4, "error_after_5": 0.3, "error_after_10": 0.3}
-
-
 def test_paths_without_a_correlation():
     path = {"score": [1.0, 2.0, 3.0], "evaluation": [1.0, 2.0, 3.0]}
     assert path_facts(None) == {}
@@ -71,7 +66,8 @@ def test_scans_through_a_file(tmp_path):
 
 def test_gradients_rise_and_fall():
     rising = {"g_C": [0.1, 0.3, 0.0, 0.0], "g_k0": [0.0, 0.4, 0.1, 0.0]}
-    assert gradient_facts(rising) == pytest.approx({"first_gradient": 0.2, "last_gradient": 0.0, "peak_place": 1 / 3})
+    assert gradient_facts({**rising, "g_C": [0.1, 0.3, 0.0, 0.25]})["last_gradient"] == pytest.approx(0.5)
+    assert gradient_facts(rising) == pytest.approx({"last_gradient": 0.0, "peak_place": 1 / 3})
     assert gradient_facts({"g_C": [0.0, 0.0, 0.0]}) == {}
     assert gradient_facts({"score": [1.0]}) == {}
 
@@ -81,6 +77,8 @@ def test_the_companion_along_a_walk():
     path = {"score": evaluations, "evaluation": evaluations, "test_error": [0.4, 0.3, 0.2, 0.1]}
     found = path_facts({**path, "gacv": [0.4, np.nan, 0.5, 0.6]})
     assert (found["score_error_correlation"], found["score_gacv_correlation"]) == pytest.approx((-1.0, 1.0))
+    less = path_facts({**path, "test_error": [np.nan, 0.3, 0.2, 0.1], "gacv": [9.0, 0.4, 0.5, 0.6]})
+    assert less["score_gacv_correlation"] == pytest.approx(1.0)  # counted where the test error is known
 
 
 def test_a_setting_takes_the_place_of_the_thorough_one():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
+from scipy.stats import rankdata
 
 from marginwise._arrays import Array
 from marginwise.study.paper import numbers as paper
@@ -29,11 +30,8 @@ from marginwise.study.store import Store
 
 _Named = TypeVar("_Named", TrialRow, Scan, MajorityVote, Paired)
 
-#: Percent of a path's evaluations after which its test error is reported: long before it ends.
-EARLY = (2, 5, 10)
-
 #: Columns of a path that facts are taken from, and criteria that are looked at along the paths of others.
-_COLUMNS, _COMPANIONS = {"score", "test_error", "evaluation"}, ("gacv", "span")
+_COLUMNS, _COMPANIONS = {"score", "test_error"}, ("gacv", "span")
 
 
 class NoTrialsError(LookupError):
@@ -171,30 +169,20 @@ def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
 def path_facts(trace: Trace | None) -> dict[str, float]:
     """Return what a path tells in a few numbers.
 
-    They are Spearman's correlations of the criterion's score with the test error, and with its companion criterion; the
-    test error after the first few percent of the evaluations; and of gradients the norm at the start and at the end
-    relative to its peak, and where on the path that is.
+    They are Spearman's correlations of the criterion's score with the test error, and with its companion criterion; and
+    of gradients the norm at the end relative to its peak, and where on the path that is.
     """
     if trace is None or not trace.keys() >= _COLUMNS:
         return {}
-    facts = gradient_facts(trace)
-    score, error, evaluation = (np.array(trace[name]) for name in ("score", "test_error", "evaluation"))
-    known = np.isfinite(score) & np.isfinite(error)
-    if known.sum() < 3:
-        return facts
-    score, error, evaluation = score[known], error[known], evaluation[known]
-    places = np.searchsorted(evaluation, np.array(EARLY) / 100 * evaluation[-1], side="right")
-    facts |= {
-        f"error_after_{share}": float(error[max(place - 1, 0)]) for share, place in zip(EARLY, places, strict=True)
-    }
-    for name, other in (("error", error), *((name, trace[name]) for name in _COMPANIONS if name in trace)):
-        if (found := _correlation(score, np.array(other)[known] if name != "error" else error)) is not None:
-            facts[f"score_{name}_correlation"] = found
-    return facts
+    score, error = np.array(trace["score"]), np.array(trace["test_error"])
+    others = {"error": error} | {name: np.array(trace[name]) for name in _COMPANIONS if name in trace}
+    found = {name: _correlation(score, np.where(np.isfinite(error), other, np.nan)) for name, other in others.items()}
+    correlations = {f"score_{name}_correlation": value for name, value in found.items() if value is not None}
+    return gradient_facts(trace) | correlations
 
 
 def gradient_facts(trace: Trace) -> dict[str, float]:
-    """Return the gradient's norm at the start and at the end relative to its peak, and where that is, from 0 to 1."""
+    """Return the gradient's norm at the end relative to its peak, and where that is, from 0 to 1."""
     gradients = [np.array(values) for name, values in trace.items() if name.startswith("g_")]
     if not gradients or len(gradients[0]) < 3:
         return {}
@@ -202,20 +190,12 @@ def gradient_facts(trace: Trace) -> dict[str, float]:
     peak = int(norms.argmax())
     if not norms[peak] > 0:
         return {}
-    first, last = (float(norms[place] / norms[peak]) for place in (0, -1))
-    return {"first_gradient": first, "last_gradient": last, "peak_place": peak / (len(norms) - 1)}
+    return {"last_gradient": float(norms[-1] / norms[peak]), "peak_place": peak / (len(norms) - 1)}
 
 
 def _correlation(one: Array, other: Array) -> float | None:
     """Return Spearman's rank correlation; None where one of the two does not change."""
     known = np.isfinite(one) & np.isfinite(other)
-    ranks = _ranks(one[known]), _ranks(other[known])
-    if known.sum() < 3 or any(np.ptp(rank) == 0 for rank in ranks):
+    if known.sum() < 3 or np.ptp(one[known]) == 0 or np.ptp(other[known]) == 0:
         return None
-    return float(np.corrcoef(*ranks)[0, 1])
-
-
-def _ranks(values: Array) -> Array:
-    """Return the ranks of values, equal ones sharing the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return float(np.corrcoef(rankdata(one[known]), rankdata(other[known]))[0, 1])

@@ -191,7 +191,8 @@ def misses(findings: Findings) -> PageTable:
             known += f"Of {len(tried)} experiments these bring it within one: {'; '.join(moved)}."
         elif tried:
             name, other = min(tried.items(), key=lambda one: abs(one[1].distance or np.inf))
-            known += f"None of {len(tried)} experiments brings it within one; the nearest is with {name} ({spread(other.ours)})."
+            nearest_one = f"the nearest is with {name} ({spread(other.ours)})"
+            known += f"None of {len(tried)} experiments brings it within one; {nearest_one}."
         rows.append([cell.name, signed(cell.distance), known])
     header = ["Cell", "ours − theirs, in their sd", "what experiments show"]
     records: list[dict[str, object]] = [

@@ -26,21 +26,28 @@ _DIGITS = 1e-5
 
 
 def compare(store: Store, directory: Path) -> None:
-    """Print for each method how many rows of the store are as in the tables: as many evaluations, the same error."""
+    """Print for each method how many rows of the store are as in the tables: as many evaluations, the same error.
+
+    And how long all trials of the tables would take, each method at the ratio of its seconds now and then.
+    """
     kept = {row.trial: row for row in read_rows(directory / "reproduction.csv")}
     pairs: dict[str, list[tuple[TrialRow, TrialRow]]] = defaultdict(list)
     for row in store.rows():
         if row.status == "done" and row.trial in kept:
-            pairs[row.method].append((kept[row.trial], row))
-            pairs["all"].append((kept[row.trial], row))
+            for name in (row.method, "all"):
+                pairs[name].append((kept[row.trial], row))
     print(f"{'method':30} rows  same  error in %: tables, now  seconds: tables, now")
+    ratios = {}
     for method in sorted(pairs, key=lambda name: (name == "all", name)):
         found = pairs[method]
         same = sum(map(_same, *zip(*found, strict=True)))
         errors = [100 * sum(_error(pair[k]) for pair in found) / len(found) for k in (0, 1)]
         seconds = [sum(pair[k].seconds for pair in found) for k in (0, 1)]
+        ratios[method] = seconds[1] / seconds[0]
         shown = "{:6.2f} {:6.2f}  {:8.0f} {:8.0f}".format(*errors, *seconds)
         print(f"{method:30} {len(found):4}  {same:4}  {shown}")
+    minutes = sum(row.seconds * ratios.get(row.method, ratios["all"]) for row in kept.values()) / 60
+    print(f"all {len(kept)} trials of the tables would take {minutes:.0f} minutes")
 
 
 def _same(old: TrialRow, new: TrialRow) -> bool:

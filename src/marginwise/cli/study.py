@@ -60,7 +60,9 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         help="a miniature with few rows and short searches, less than a minute (the default without --data, "
         "--criterion)",
     )
-    size.add_argument("--paper", action="store_true", help="everything at the paper's counts, about an hour on 2 cores")
+    size.add_argument(
+        "--paper", action="store_true", help="everything at the paper's counts, less than an hour on 2 cores"
+    )
     size.add_argument(
         "--sensitivity",
         action="store_true",

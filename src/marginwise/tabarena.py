@@ -1,6 +1,6 @@
 """TunedSVC as a model of AutoGluon, in the form that TabArena asks its entries for.
 
-It needs AutoGluon (``pip install autogluon.tabular``); without it the module can be imported, but not the model used.
+It needs AutoGluon (``pip install autogluon.tabular``); without it the module can be imported, but the model not used.
 TabArena: Erickson et al., "TabArena: A Living Benchmark for Machine Learning on Tabular Data", NeurIPS 2025,
 https://github.com/autogluon/tabarena. AutoGluon's ``AbstractModel`` says what a model has to define.
 """

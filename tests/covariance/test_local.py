@@ -18,7 +18,7 @@ from marginwise.inference.ep import run
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.ep.moves import Moves
 from marginwise.inference.ep.run import run_ep
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_slack

@@ -296,6 +296,6 @@ def test_what_cannot_be_exported_is_said():
 
 
 def test_onnx_is_asked_for_where_it_is_missing(monkeypatch):
-    monkeypatch.setattr("marginwise.export.find_spec", lambda name: None)
-    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[onnx\]"):
+    monkeypatch.setattr("marginwise._runtime.packages.find_spec", lambda name: None)
+    with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[onnx\]'"):
         to_onnx(MarginSVC())

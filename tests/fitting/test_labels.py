@@ -114,10 +114,15 @@ def test_scales():
 
 
 @pytest.mark.parametrize("problem", [TWO, THREE], ids=["two", "three"])
-def test_the_scale_of_softmax_labels_is_the_best_C(problem, schedule):
+def test_the_scale_of_softmax_labels_is_the_best_C(problem):
     assert SoftmaxLabels().scale(problem, H) == Scale(best_softmax_C(problem, H))
-    schedule(softmax_classes=1)
-    assert SoftmaxLabels().scale(problem, H) is None
+
+
+def test_label_models_say_for_how_many_classes_they_are(schedule):
+    schedule(softmax_classes=3)
+    suited = [[n for n in range(2, 6) if one.suits(n)] for one in (SlackLabels(SLACK), SoftmaxLabels(), *ORDERED)]
+    assert suited == [[2], [2, 3], [3, 4, 5], [3, 4, 5]]
+    assert LeastSquaresLabels().suits(1000)
 
 
 def test_the_scale_of_the_likelihood_with_thresholds_is_the_best_C():

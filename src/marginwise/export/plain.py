@@ -17,7 +17,7 @@ from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
 from marginwise.export.stored import category_table, linear_weights
-from marginwise.fitting.ensemble import Member
+from marginwise.fitting.members import Member
 from marginwise.fitting.views import NormalScores, Selection
 from marginwise.inference.prediction import GaussianPredictor, LatentPredictor, Predictor
 from marginwise.kernels import RBF, AdditiveLaplacian, Constant, Kernel, Laplacian, Linear
@@ -174,7 +174,7 @@ def _view(view: Any) -> dict[str, Any] | None:
 
 
 def _plain(thing: Any) -> Any:
-    """Return what JSON has: lists, numbers, null for what is no finite number."""
+    """Return lists, numbers and null, which JSON has; numbers that are not finite are null."""
     if isinstance(thing, dict):
         return {key: _plain(value) for key, value in thing.items()}
     if isinstance(thing, np.ndarray):

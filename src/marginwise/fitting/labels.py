@@ -22,7 +22,8 @@ from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.ordered import OrderedLeaveOneOut
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.inference.ep.gradient import leave_one_out
-from marginwise.inference.prediction import GaussianPosterior, LatentPredictor, Predictor
+from marginwise.inference.gaussian import GaussianPosterior
+from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
@@ -79,7 +80,8 @@ class Trained(NamedTuple):
     sites: Sites | None = None
 
 
-class Scale(NamedTuple):
+@dataclass(frozen=True)
+class Scale:
     """The C of a label model, in the place of that which the search found; None leaves it as it is."""
 
     C: float | None = None
@@ -99,6 +101,10 @@ class LabelModel(ABC):
     def criterion(self) -> Criterion:
         """What finds the shape of the kernel for these labels, in closed form."""
         return LeastSquaresLeaveOneOut()
+
+    def suits(self, n_classes: int) -> bool:
+        """Say whether it is for so many classes."""
+        return True
 
     def scale(self, problem: Problem, model: Model) -> Scale | None:
         """Return the scale of a model that a search by other labels found; None if there is none."""
@@ -123,6 +129,9 @@ class SlackLabels(LabelModel):
 
     name: ClassVar[str] = "slack"
     slack: Slack
+
+    def suits(self, n_classes: int) -> bool:
+        return n_classes <= 2
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         if problem.inducing is None:
@@ -169,10 +178,12 @@ class SoftmaxLabels(LabelModel):
 
     name: ClassVar[str] = "softmax"
 
+    def suits(self, n_classes: int) -> bool:
+        """Say whether classes are not too many: the mode of many is far."""
+        return n_classes <= SCHEDULE.softmax_classes
+
     def scale(self, problem: Problem, model: Model) -> Scale | None:
-        """Return the C under which examples left out are most probable, where classes are not too many."""
-        if problem.n_classes > SCHEDULE.softmax_classes:
-            return None
+        """Return the C under which examples left out are most probable."""
         C = best_softmax_C(problem, model)
         return None if C is None else Scale(C)
 
@@ -204,6 +215,10 @@ class OrderedLabels(LabelModel):
     """
 
     order: tuple[int, ...]
+
+    def suits(self, n_classes: int) -> bool:
+        """Say whether there is an order to speak of: two classes always have one."""
+        return n_classes >= 3
 
     @property
     def criterion(self) -> Criterion:

@@ -18,7 +18,9 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
 from marginwise.errors import NotConvergedError
-from marginwise.fitting.ensemble import Ensemble, Member, strengths
+from marginwise.fitting.description import strengths
+from marginwise.fitting.ensemble import Ensemble
+from marginwise.fitting.members import Member
 from marginwise.inference.prediction import Predictor
 from marginwise.model import Model
 from marginwise.priors import Prior

@@ -163,6 +163,21 @@ def test_softmax_mode_is_stationary() -> None:
     np.testing.assert_allclose(ours.dual_mean, slope, atol=2e-3)
 
 
+@every_model
+def test_predictions_do_not_need_the_covariances_of_the_rows_before_their_labels(model: Model) -> None:
+    ours = least_squares(classes(local()), model)
+    whole, few = ours.gaussian, ours.predictor.gaussian
+    assert isinstance(whole, LocalGaussian)
+    b, u = whole.coefficients(ours.nu)
+    for one, other in zip(whole.moments_at(NEW, b, u), few.moments_at(NEW, b, u), strict=True):
+        np.testing.assert_array_equal(one, other)
+    weights = np.linspace(-1.0, 1.0, len(NEW))
+    assert whole.variance_of_sum(NEW, weights) == few.variance_of_sum(NEW, weights)
+    assert sum(part.open.prior.gram.size + part.block.open.gram.size for part in few.parts.blocks) == 0
+    assert all(block.open.gram.size == 0 for block in few.prior.blocks.blocks)
+    assert all(part.open.prior.gram.size > 0 for part in whole.parts.blocks)
+
+
 @every_slack
 def test_svm_is_that_of_the_approximate_matrix(slack: str) -> None:
     at = local()

@@ -163,7 +163,13 @@ def test_data_frames(predictor, gaps):
 
 def test_normal_scores_and_local_blocks(schedule):
     """With many rows: members that see ranks, blocks, and recalibrated probabilities; here few rows pass for many."""
-    sizes = {"least_local": 20, "usual_local": 30, "most_local": 30, "most_local_classes": 30}
+    sizes = {
+        "least_local": 20,
+        "usual_local": 30,
+        "most_local": 30,
+        "usual_local_classes": 30,
+        "most_local_classes": 30,
+    }
     schedule(exact_rows=100, calibration_rows=100, fold_rows=80, **sizes)
     X = numbers(240)
     model = TunedSVC(random_state=0, max_evaluations=4, subset=80).fit(X, labels_of(X))

@@ -30,7 +30,7 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
         f"on the first {WORDS[s.first_folds]} folds",
         f"with more than {s.coarse_rows} rows 1 comes first, {WORDS[s.many_fold_evaluations]} evaluations",
         f"square of 1 - correlation² at least {s.scored_from}); on each fold {WORDS[s.fold_evaluations]} evaluations",
-        f"tuned by ep-loo on at most {s.auxiliary_rows} rows (two classes, up to {s.exact_rows:,} rows)",
+        f"tuned on at most {s.auxiliary_rows} rows (with up to {s.exact_rows:,} rows in all)",
         f"{', '.join(map(str, SIZES))} and {BOOSTED} screened columns",
         f"members below 1/{1 / s.least_weight:g} are dropped",
         f"at most {s.last_evaluations} more evaluations on all rows ({s.many_last_evaluations} with more",

@@ -198,9 +198,10 @@ class SoftmaxLabels(LabelModel):
         tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
         if _is_linear(problem):
             return _trained_linear(linear_softmax(problem, model, tolerance))
-        posterior = softmax_map(problem, model, None if start is None else start.nu, tolerance)
+        posterior = softmax_map(problem, model, start, tolerance)
         link = posterior.fitted_link()
-        return _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
+        trained = _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
+        return trained._replace(sites=Sites(posterior.precision, posterior.eta))
 
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         link, precision, eta = stored

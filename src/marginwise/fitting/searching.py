@@ -26,7 +26,7 @@ from marginwise.search.restarts import tune_problem
 from marginwise.search.settings import SearchSettings
 from marginwise.search.trace import Tuning
 
-#: With the seed they draw the rows that searches begin on, half of these, and those of auxiliary models.
+#: With the seed they draw the rows that searches begin on, half of these, and those of single terms.
 _COARSE, _HALF, _FEW = 4, 5, 6
 
 
@@ -50,7 +50,7 @@ class Searcher:
 
     @property
     def few(self) -> Problem:
-        """The rows that auxiliary models are tuned on."""
+        """The rows that single terms of the kernel are tuned on."""
         return sample_of(self.coarse, SCHEDULE.auxiliary_rows, np.random.default_rng([self.settings.seed, _FEW]))
 
     def scaled(self, labels: LabelModel, tuning: Tuning) -> Scale | None:
@@ -77,6 +77,18 @@ class Searcher:
             found = tune_problem(half, self.criterion, start, replace(self.quiet, search=search))
             start, search = found.hyperparameters, with_curvature(search, curvature_of(self.criterion, found))
         return tune_problem(part, self.criterion, start, replace(settings, search=search))
+
+    def enriched(self, form: Model, found: Model) -> Tuning:
+        """Return the tuning of a form with further terms, from what was found without them.
+
+        From the prior's mean it would take three times as long where these terms are not called for, and end in a poor
+        optimum now and then.
+        """
+        known = dict(zip(found.names, found.values.tolist(), strict=True))
+        values = [known.get(name, own) for name, own in zip(form.names, form.values.tolist(), strict=True)]
+        start = form.with_values(np.array(values))
+        settings = replace(self.quiet, search=self._rough(self.coarse, self.settings.search))
+        return tune_problem(self.coarse, self.criterion, start, settings)
 
     def restarted(self, start: Model, spread: float) -> Tuning:
         """Search with this spread and the restarts that were asked for, on some of the rows if they are many."""

@@ -60,7 +60,7 @@ class GaussianPosterior(Posterior):
         """What predictions need."""
         gaussian, kernel = self.gaussian, self.hyperparameters.kernel
         if isinstance(gaussian, LocalGaussian):
-            return LocalGaussianPredictor(gaussian, *gaussian.coefficients(gaussian.nu), self.likelihood)
+            return LocalGaussianPredictor(gaussian.for_new_rows(), *gaussian.coefficients(gaussian.nu), self.likelihood)
         assert isinstance(gaussian, ExpandingGaussian)
         return GaussianPredictor(gaussian.points, *gaussian.predictor(), kernel, self.likelihood)
 

@@ -194,9 +194,9 @@ class Kernel(ABC):
         """Return the kernel without terms that carry nothing."""
         return self
 
-    def simpler(self) -> Kernel | None:
-        """Return the kernel with some of its terms, to compare this one with; None if there is none."""
-        return None
+    def single_terms(self) -> tuple[Kernel, ...]:
+        """Return kernels with one of its terms alone, which may suit a table as well; none if it has only one."""
+        return ()
 
     @property
     def terms(self) -> tuple[Kernel, ...]:

@@ -12,6 +12,7 @@ weights of few features in ``linear.py``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from scipy.special import log_softmax
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import Sites
 from marginwise.problem import Problem
 
 #: The multiple, in units of max_k p_k(1 - p_k). The largest eigenvalue of the curvature is 1 to 2 times that
@@ -83,16 +85,19 @@ class ModeSearch(ABC):
         """Return the part of a position in which changes are compared."""
 
 
-def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool) -> State:
-    """Return the mode, or where the last step led; ``warm`` says that the start is near it."""
+def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool, ready: bool = False) -> State:
+    """Return the mode, or where the last step led.
+
+    ``warm`` says that the start is near it, ``ready`` that there is a curvature to begin with.
+    """
     two = search.n_classes == 2
     here, every, early = search.state(start), _WARM_REFRESH if warm else _REFRESH, _NEAR if two else 1.0
-    moved = np.inf
+    moved = 0.0 if ready else np.inf
     history: list[tuple[State, State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         first = step < 3 and not warm  # the curvature changes fast
-        if first or step % every == 0 or moved > early:
+        if first or (step > 0 and step % every == 0) or moved > early:
             search.refresh(here)
             history.clear()
         # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.
@@ -117,13 +122,22 @@ def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool) -> 
 
 
 def softmax_mode(
-    problem: Problem, covariance: SiteCovariance, start: Array | None = None, tolerance: float = TOLERANCE
+    problem: Problem, covariance: SiteCovariance, start: Sites | None = None, tolerance: float = TOLERANCE
 ) -> tuple[Array, Array]:
-    """Return θ and p at the mode, both of shape (n, K); ``start`` is K⁻¹θ near by, 0 for rows that are new there."""
-    search = _RowSearch(problem, covariance)
-    nothing = np.zeros((problem.n, problem.n_classes))
-    begin = [nothing, nothing] if start is None else [covariance.times(start), start]
-    mode = found(search, np.array(begin), tolerance, warm=start is not None)
+    """Return θ and p at the mode, both of shape (n, K).
+
+    ``start`` are sites near by, with columns ν for the classes: those of a mode of the same labels under another
+    covariance, or, of no precision, K⁻¹θ itself, which is 0 for rows that are new there.
+    """
+    search, ready = _RowSearch(problem, covariance), False
+    position = np.zeros((2, problem.n, problem.n_classes))
+    if start is not None:
+        b = start.nu
+        if start.tau.any():  # one step of Newton's method from where these sites were found
+            b = search.solved(start.tau, b)
+            ready = problem.n_classes == 2  # of more their curvature is too small for steps
+        position = np.array([covariance.times(b), b])
+    mode = found(search, position, tolerance, warm=start is not None, ready=ready)
     return mode.position[0], mode.known
 
 
@@ -136,6 +150,13 @@ class _RowSearch(ModeSearch):
         self._rows, self._labels = np.arange(problem.n), problem.labels
         self._indicators = np.zeros((problem.n, problem.n_classes))
         self._indicators[self._rows, self._labels] = 1.0
+        self._dual: Callable[[Array], Array] | None = None
+
+    def solved(self, tau: Array, nu: Array) -> Array:
+        """Return b = (I + TK)⁻¹ν, and take this curvature for the steps to come."""
+        self._dual = None  # before another one is in memory
+        self._dual = self._covariance.dual_solver(tau)
+        return self._dual(nu)
 
     def state(self, position: Array, before: State | None = None) -> State:
         theta, b = position
@@ -145,9 +166,11 @@ class _RowSearch(ModeSearch):
         return State(position, loss, p, np.inf if before is None else float(np.abs(p - before.known).max()))
 
     def refresh(self, here: State) -> None:
+        self._dual = None
         self._dual = self._covariance.dual_solver(rough_curvature(here.known, self._weights, self.multiple))
 
     def step(self, here: State) -> Array:
+        assert self._dual is not None
         change = self._dual(self._weights[:, None] * (self._indicators - here.known) - here.position[1])
         return np.array([self._covariance.times(change), change])
 

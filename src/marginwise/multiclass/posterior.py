@@ -21,7 +21,7 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise.covariance.base import SiteCovariance
-from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian
+from marginwise.covariance.gaussian import ExpandingGaussian, SiteGaussian, Sites
 from marginwise.covariance.groups import GroupCavities
 from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.errors import InvalidInputError, NotConvergedError
@@ -124,7 +124,8 @@ class ClassPosterior:
         """What predictions need."""
         gaussian, kernel = self.gaussian, self.model.kernel
         if isinstance(gaussian, LocalGaussian):
-            return LocalClassPredictor(gaussian, *gaussian.coefficients(self.nu), self.offset, self.unit)
+            dual, weights = gaussian.coefficients(self.nu)
+            return LocalClassPredictor(gaussian.for_new_rows(), dual, weights, self.offset, self.unit)
         assert isinstance(gaussian, ExpandingGaussian)
         coefficients = self.scale * gaussian.coefficients(self.nu)
         gain = self.scale * gaussian.predictor()[1]
@@ -224,7 +225,7 @@ def least_squares(problem: Problem, model: Model) -> ClassPosterior:
 
 
 def softmax_map(
-    problem: Problem, model: Model, start: Array | None = None, tolerance: float = TOLERANCE
+    problem: Problem, model: Model, start: Sites | None = None, tolerance: float = TOLERANCE
 ) -> ClassPosterior:
     """Return the posterior around the mode of the softmax likelihood; ``start`` is :func:`softmax_mode`'s."""
     kernel = model.kernel.scaled(model.C)

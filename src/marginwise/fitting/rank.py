@@ -81,9 +81,9 @@ class RankPolicy:
             )
             return (whole, *(replace(whole, partition=partition) for partition in others))
         if isinstance(self.rank, str) and labels.sums_rows and problem.groups is None:
-            features, number = cell_sizes(problem.n)
-            if number >= SCHEDULE.least_cells:
-                return (in_cells(problem, model.kernel, features, number, self.seed),)
+            features, cells = cell_sizes(problem.n)
+            if cells >= SCHEDULE.least_cells:
+                return (in_cells(problem, model.kernel, features, cells, self.seed),)
         if _by_sites(labels):
             most = min(SCHEDULE.most_inducing, int(np.sqrt(SCHEDULE.pass_cost / (members * problem.n))))
         else:

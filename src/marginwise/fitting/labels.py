@@ -80,9 +80,13 @@ class Trained(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """The C of a label model, in the place of that which the search found; None leaves it as it is."""
+    """The C of a label model, in the place of that which the search found; None leaves it as it is.
+
+    ``sites`` are those of the rows that it was found on: what training on the same rows can be started from.
+    """
 
     C: float | None = None
+    sites: Sites | None = None
 
     def __call__(self, model: Model) -> Model:
         """Return the model at this scale."""
@@ -173,14 +177,15 @@ class SoftmaxLabels(LabelModel):
         """Return the C under which examples left out are most probable, where classes are not too many."""
         if problem.n_classes > SCHEDULE.softmax_classes:
             return None
-        C = best_softmax_C(problem, model)
-        return None if C is None else Scale(C)
+        found = best_softmax_C(problem, model)
+        return None if found is None else Scale(*found)
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
-        posterior = softmax_map(problem, model, None if start is None else start.nu, tolerance)
+        posterior = softmax_map(problem, model, start, tolerance)
         link = posterior.fitted_link()
-        return _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
+        trained = _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
+        return trained._replace(sites=posterior.sites)
 
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         link, precision, eta = stored

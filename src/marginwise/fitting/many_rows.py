@@ -94,14 +94,15 @@ class _Searches(NamedTuple):
         gains with the rows, and is taken unless it is clearly worse.
         """
         searcher, n = self.searcher, self.rows.n
+        quiet = replace(searcher, settings=searcher.quiet)
         chosen, before = (0.0, WarmStart.after(searcher.criterion, begun)), None
-        start = chosen[1].freed(self.rows.X.shape[1]).model
+        start = chosen[1].freed(self.rows.X.shape[1])
         rng = np.random.default_rng([self.config.settings.seed, _NEAR])
         few, left = _parted(self.rows, min(SCHEDULE.near_rows, 2 * n // 3), rng)
         near, others = self.rows.subset(few), self.rows.subset(left)
         for spread in sorted(spreads):
-            settings = replace(searcher.quiet.with_spread(spread).going_on(SCHEDULE.near_evaluations), n_jobs=1)
-            found = WarmStart.after(searcher.criterion, tune_problem(near, searcher.criterion, start, settings))
+            tuning = quiet.near(near, start, spread, SCHEDULE.near_evaluations)
+            found = WarmStart.after(searcher.criterion, tuning)
             told = self._told(near, others, found.model) if len(spreads) > 1 else None
             if told is None or before is None or not _clearly_negative(told - before, others):
                 chosen, before = (spread, found), told
@@ -114,11 +115,8 @@ class _Searches(NamedTuple):
 
     def _last(self, spread: float, near: WarmStart, evaluations: int) -> Tuning:
         """Search on the sample in blocks."""
-        settings = self.config.settings.with_spread(spread).going_on(evaluations)
-        settings = replace(settings, search=with_curvature(settings.search, near.curvature), seed=0, n_jobs=1)
-        criterion = self.family.criterion
-        rows = self._in_blocks(self.rows, near.model, single=criterion.closed_form)
-        return tune_problem(rows, criterion, near.model, settings)
+        rows = self._in_blocks(self.rows, near.model, single=self.family.criterion.closed_form)
+        return self.searcher.near(rows, near, spread, evaluations)
 
     def _labels(self, model: Model) -> tuple[LabelModel, Scale]:
         """Return the label model under which rows left out are most probable, with its scale.
@@ -136,7 +134,7 @@ class _Searches(NamedTuple):
                 continue  # its mode is a long way
             scale = labels.scale(rows, model)
             if scale is not None and len(declared) > 1:
-                left_out = labels.train(rows, scale(model)).log_left_out
+                left_out = labels.train(rows, scale(model), scale.sites).log_left_out
                 value = float(rows.weights @ left_out[np.arange(rows.n), rows.labels])
                 if value > best_value:
                     best, best_value = (labels, scale), value

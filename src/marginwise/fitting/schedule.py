@@ -103,6 +103,7 @@ class Schedule:
     additive_gain: float = 0.001
     no_gain: float = 0.05
     no_gain_moves: int = 3
+    small_gain: float = 1.0
     last_evaluations: int = 8
     many_last_evaluations: int = 3
     near_rows: int = 1000

@@ -14,7 +14,7 @@ from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
 from marginwise.fitting.config import Chosen, FitConfig, TrainingData
 from marginwise.fitting.ensemble import Ensemble, Member
-from marginwise.fitting.labels import Trained
+from marginwise.fitting.labels import SoftmaxLabels, Trained
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import selected
 from marginwise.fitting.stacking import combined, kept_weights
@@ -42,7 +42,11 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         if choice.view is not None:
             rows, seen = selected(problem, choice.view), choice.view(seen)
         rows = policy.for_training(labels, rows, seen, model, len(chosen.choices))
-        done = labels.train(rows, model, policy.start(labels, rows, seen, model))
+        start = policy.start(labels, rows, seen, model)
+        if start is None and isinstance(labels, SoftmaxLabels):  # other members say nearly the same
+            known = (choice.scale.sites, *(earlier.sites for earlier in trained[::-1]))
+            start = next((sites for sites in known if sites is not None and sites.nu.shape == (rows.n, rows.n_classes)), None)
+        done = labels.train(rows, model, start)
         trained.append(done)
         member = Member(choice.candidate, choice.weight, choice.tuning, model, log_evidence=done.log_evidence)
         if rows.inducing is None or rows.partition is not None:

@@ -16,6 +16,7 @@ from scipy.special import log_softmax
 from marginwise._arrays import Array
 from marginwise._runtime.interrupts import safe_point
 from marginwise.covariance.base import SiteCovariance
+from marginwise.covariance.gaussian import Sites
 from marginwise.problem import Problem
 
 #: The multiple, in units of max_k p_k(1 - p_k). The largest eigenvalue of the curvature is 1 to 2 times that
@@ -35,6 +36,9 @@ _REFRESH, _WARM_REFRESH, _DEPTH = 10, 30, 6
 #: Largest change of a probability in a step up to which Newton's next one takes the same curvature.
 _NEAR = 0.05
 
+#: Least p(1 - p) after a step that had to be shortened: it went too far along rows that were all but decided.
+_LEAST_DECIDED = 0.05
+
 #: Part of ψ that is rounding where the covariance is of single precision, and the shortest part of a step.
 _ROUNDING, _SHORTEST = 1e-6, 1e-3
 
@@ -49,9 +53,13 @@ class _State(NamedTuple):
 
 
 def softmax_mode(
-    problem: Problem, covariance: SiteCovariance, start: Array | None = None, tolerance: float = TOLERANCE
+    problem: Problem, covariance: SiteCovariance, start: Sites | None = None, tolerance: float = TOLERANCE
 ) -> tuple[Array, Array]:
-    """Return θ and p at the mode, both of shape (n, K); ``start`` is K⁻¹θ near by, 0 for rows that are new there."""
+    """Return θ and p at the mode, both of shape (n, K).
+
+    ``start`` are sites (τ, ν), ν of shape (n, K), that stand for the likelihood near by: of the mode under another
+    kernel, or τ = 0 and ν = K⁻¹θ under the same one, 0 for rows that are new there.
+    """
     weights, labels, rows = problem.weights, problem.labels, np.arange(problem.n)
     indicators = np.zeros((problem.n, problem.n_classes))
     indicators[rows, labels] = 1.0
@@ -61,16 +69,20 @@ def softmax_mode(
         return _State(theta, b, logs, 0.5 * float(np.vdot(b, theta)) - float(weights @ logs[rows, labels]))
 
     nothing, every = np.zeros_like(indicators), _REFRESH if start is None else _WARM_REFRESH
-    here = state(nothing, nothing) if start is None else state(covariance.times(start), start)
+    begin = nothing if start is None else start.nu
+    if start is not None and start.tau.any():
+        begin = covariance.dual_solver(start.tau)(begin)
+    here = state(covariance.times(begin), begin)
     multiple, early = (_EXACT, _NEAR) if problem.n_classes == 2 else (_CURVATURE, 1.0)
-    dual, moved = None, 1.0
+    dual, moved, length = None, 1.0, 1.0
     history: list[tuple[_State, _State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         p = np.exp(here.logs)
         first = step < 3 and start is None  # the curvature changes fast
-        if dual is None or first or step % every == 0 or moved > early:
-            rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
+        if dual is None or first or step % every == 0 or moved > early or length < 1.0:
+            least = max(_LEAST_DECIDED * (1.0 - length), LEAST_CURVATURE)
+            rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), least)
             dual = covariance.dual_solver(rough)
             history.clear()
         # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.
@@ -91,7 +103,7 @@ def softmax_mode(
             del history[:-1]
         moved = np.abs(np.exp(there.logs) - p).max()
         here = after
-        if moved < tolerance:
+        if moved < tolerance and length == 1.0:
             break
     return here.theta, np.exp(here.logs)
 

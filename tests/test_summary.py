@@ -10,8 +10,8 @@ import pytest
 from marginwise import Hyperparameters, TunedSVC, evaluate, load_benchmark, load_table, posterior, solve, tune
 from marginwise.datasets.table import Inputs
 from marginwise.fitting.candidates import Candidate
-from marginwise.fitting.ensemble import Member
 from marginwise.fitting.labels import LeastSquaresLabels
+from marginwise.fitting.members import Member
 from marginwise.problem import as_problem
 from marginwise.tuning import scan_line
 
@@ -24,7 +24,7 @@ MODEL = TunedSVC(ard=0, random_state=0).fit(X, Y).ensemble_
 
 def member(tuning: Any) -> Member:
     candidate = Candidate(tuning.hyperparameters, 0.3, LeastSquaresLabels())
-    return Member(candidate, 0.5, tuning, tuning.hyperparameters)
+    return Member(candidate, 0.5, tuning)
 
 
 @pytest.mark.parametrize(

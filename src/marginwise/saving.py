@@ -40,14 +40,16 @@ from marginwise.estimators.monitoring import Updates
 from marginwise.fitting.calibration import Calibration
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.drift import DriftTest
-from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.labels import (
     LeastSquaresLabels,
     OrderedLeastSquaresLabels,
+    Scale,
     SlackLabels,
     SoftmaxLabels,
     ThresholdLabels,
 )
+from marginwise.fitting.members import Member
 from marginwise.fitting.stacking import Vote
 from marginwise.fitting.views import NormalScores, Selection
 from marginwise.hyperparameters import Hyperparameters
@@ -84,7 +86,7 @@ _WANTED = "a fitted TunedSVC or MarginSVC, or an estimator of scikit-learn aroun
 
 #: What a file may hold beyond what skops itself takes for harmless: arrays, numbers, scikit-learn's estimators.
 _PARTS: tuple[type, ...] = (
-    *(Candidate, Ensemble, Member, NormalScores, Partition, Selection),
+    *(Candidate, Ensemble, Member, NormalScores, Partition, Scale, Selection),
     *(LeastSquaresLabels, OrderedLeastSquaresLabels, SlackLabels, SoftmaxLabels, ThresholdLabels),
     *(OrderedLink, SoftmaxLink),
     *(ClassPredictor, GaussianPredictor, WeightedLikelihood),

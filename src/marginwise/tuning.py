@@ -90,6 +90,18 @@ class SearchSettings:
         most = evaluations if budget is None else min(budget, evaluations)
         return replace(self, restarts=0, limits=replace(self.limits, max_evaluations=most))
 
+    def task(self, problem: Problem, criterion: Criterion, start: Model) -> Task:
+        """Return the search of a problem from a start, the first of all if there are restarts."""
+        return Task(
+            objective=Objective(criterion, problem, _space(criterion, start, self.bounds), self.prior),
+            search=self.search,
+            limits=self.limits,
+            held_out=HeldOut(problem, criterion.likelihood, dict(self.held_out), self.patience),
+            callbacks=self.callbacks,
+            seed=self.seed,
+            directory=self.directory,
+        )
+
     def with_spread(self, spread: float) -> SearchSettings:
         """Return the same with this prior spread of the length scales; 0 is one length scale for all."""
         if self.prior is None or spread == 0:
@@ -226,22 +238,13 @@ def tune(
 
 def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
     """Move the hyperparameters of a checked problem, from ``start``, until the criterion stops improving."""
-    held_out = HeldOut(problem, criterion.likelihood, dict(settings.held_out), settings.patience)
-    first = Task(
-        objective=Objective(criterion, problem, _space(criterion, start, settings.bounds), settings.prior),
-        search=settings.search,
-        limits=settings.limits,
-        held_out=held_out,
-        callbacks=settings.callbacks,
-        seed=settings.seed,
-        directory=settings.directory,
-    )
+    first = settings.task(problem, criterion, start)
     tasks = [first, *(_restart(first, number, settings.bounds) for number in range(1, 1 + settings.restarts))]
     most = settings.limits.max_evaluations
     shown = progress_bar(settings.progress, criterion.name, n_runs=len(tasks), max_evaluations=most)
     with hold_interrupts(), shown as bar:
         runs = run_all(tasks, settings.n_jobs, bar)
-    best = best_run(runs, by=held_out.stops)
+    best = best_run(runs, by=None if first.held_out is None else first.held_out.stops)
     return replace(best, status=overall_status(runs, best), restarts=tuple(runs))
 
 

@@ -138,7 +138,7 @@ def test_the_svm_is_trained_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
     few: dict[str, Any] = {"ard": 0, "criterion": "ep-loo", "rank": 25, "random_state": 0, "max_evaluations": 3}
     expected = TunedSVC(**few, predictor="svm").fit(TABLE.X, TABLE.y).decision_function(NEW.X)
     with monkeypatch.context() as patched:
-        patched.setattr("marginwise.fitting.training.solve_svm", None)  # can't be called
+        patched.setattr("marginwise.fitting.machines.solve_svm", None)  # can't be called
         model = TunedSVC(**few).fit(TABLE.X, TABLE.y)
     later = model.set_params(predictor="svm").decision_function(NEW.X)
     np.testing.assert_allclose(later, expected, rtol=1e-10)
@@ -162,7 +162,7 @@ def test_an_svm_that_did_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatc
     def failing(*arguments: Any, **options: Any) -> Any:
         return replace(solve_low_rank(*arguments, **options), status=Status(False, "no solution"))
 
-    monkeypatch.setattr("marginwise.fitting.training.solve_svm", failing)
+    monkeypatch.setattr("marginwise.fitting.machines.solve_svm", failing)
     with pytest.raises(NotConvergedError, match="no solution"):
         TunedSVC(0, rank=25, predictor="svm", max_evaluations=3).fit(TABLE.X, TABLE.y)
 

@@ -14,7 +14,8 @@ import pytest
 
 from marginwise import TunedSVC, load_model, save_model
 from marginwise._runtime.threads import one_thread
-from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.ensemble import Ensemble
+from marginwise.fitting.members import Member
 from marginwise.fitting.schedule import SCHEDULE
 
 N = 240

@@ -19,7 +19,7 @@ from marginwise.estimators import _updating
 from marginwise.estimators._classes import check_table
 from marginwise.estimators._rows import _key, group_keys
 from marginwise.estimators.compacting import compact
-from marginwise.fitting.ensemble import train_pairs_of
+from marginwise.fitting.machines import train_pairs_of
 from marginwise.fitting.stacking import combined
 from marginwise.problem import labelled_problem
 

@@ -94,7 +94,7 @@ def test_the_svm_is_trained_when_it_is_asked_for(ensemble):
     assert (predicted == ensemble.log_proba(ensemble.X).argmax(axis=1)).mean() > 0.9
     main = ensemble.main
     if main.labels == "slack":
-        assert ensemble.svm_model is main.hyperparameters
+        assert ensemble.svm_model == main.hyperparameters
     else:
         assert ensemble.svm_model.C == 4.0 * main.tuning.hyperparameters.C
         assert ensemble.svm_model.kernel == main.hyperparameters.kernel

@@ -52,10 +52,12 @@ def declared(n_inputs: int = 5, n_classes: int = 2, **options):
 )
 def test_declared_candidates(options, criterion, labels, auxiliary):
     found = declared(**options)
-    assert criterion in found.criterion.name
-    assert [one.name for one in found.labels] == labels
-    assert [one.criterion.name for one in found.auxiliaries] == auxiliary
-    assert all(one.labels.name == "slack" for one in found.auxiliaries)
+    main, *others = found.families
+    assert criterion in main.criterion.name
+    assert not main.auxiliary
+    assert [one.name for one in main.labels] == labels
+    assert [one.criterion.name for one in others] == auxiliary
+    assert all(one.auxiliary and [labels.name for labels in one.labels] == ["slack"] for one in others)
     assert found.gated == ("ard" not in options)
 
 
@@ -216,7 +218,7 @@ def test_an_ensemble_as_if_a_search_had_ended_there():
     [member] = found.members
     assert member.hyperparameters == model
     assert member.weight == 1.0
-    trained = config.declared.labels[0].train(problem, model)
+    trained = config.declared.main.labels[0].train(problem, model)
     np.testing.assert_allclose(found.log_proba(problem.X), trained.predictor.log_proba(problem.X), atol=1e-9)
     np.testing.assert_allclose(found.held_out, np.exp(trained.log_left_out))
 

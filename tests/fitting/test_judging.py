@@ -15,7 +15,7 @@ from marginwise.fitting.folds import Folds
 from marginwise.fitting.judging import Jury
 from marginwise.fitting.labels import LeastSquaresLabels, Scale
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher, WarmStart
+from marginwise.fitting.searching import Searcher, after, mean_of
 from marginwise.fitting.stacking import combined, kept_weights
 from marginwise.problem import Problem, as_problem
 from marginwise.tuning import tune_problem
@@ -30,29 +30,46 @@ def few_inputs(n: int, d: int) -> Problem:
 def heard(problem: Problem, *, labels=None, **options) -> Jury:
     """Judge the candidates of a problem; with ``labels`` by these alone."""
     config = config_of(problem, seed=1, **options)
-    declared = config.declared if labels is None else replace(config.declared, labels=tuple(labels))
-    searcher = Searcher(problem, declared.criterion, config.settings)
+    declared = config.declared
+    if labels is not None:
+        main = replace(declared.main, labels=tuple(labels))
+        declared = replace(declared, families=(main, *declared.families[1:]))
+    searcher = Searcher(problem, declared.main.criterion, config.settings)
     jury = Jury(searcher, Folds.assign(problem, 1), declared, thorough=config.all_optima)
-    jury.hear(searcher.first(declared.start, config.settings), 1)
+    first = searcher.first(declared.main.start, config.settings)
+    with jury.in_session(1):
+        for family in declared.families:
+            jury.hear(family, first)
+        jury.hear_screened()
     return jury
 
 
 @pytest.fixture
 def tried(monkeypatch):
-    """For each fold that is judged the spread of its search, None where it only predicts; and the labels."""
+    """What is done on folds, in order: the spread of each search, and the labels of each prediction."""
     calls = []
-    plain = judging._judge
+    search, predict = judging._search, judging._predict
 
-    def watched(inside, outside, criterion, start, settings, evaluations, labels, scale):
-        calls.append((None if settings is None else settings.prior.spread, labels.name))
-        return plain(inside, outside, criterion, start, settings, evaluations, labels, scale)
+    def searched(inside, criterion, start, settings):
+        calls.append(0.0 if start.is_isotropic else settings.prior.spread)
+        return search(inside, criterion, start, settings)
 
-    monkeypatch.setattr(judging, "_judge", watched)
+    def predicted(inside, outside, labels, model):
+        calls.append(labels.name)
+        return predict(inside, outside, labels, model)
+
+    monkeypatch.setattr(judging, "_search", searched)
+    monkeypatch.setattr(judging, "_predict", predicted)
     return calls
 
 
-def spreads(tried) -> list[float | None]:
-    return [spread for spread, name in tried if name == "least-squares"]
+#: One length scale: searched and predicted on each fold.
+ONE = [0.0] * 4 + ["least-squares"] * 4
+
+
+def a_spread(spread: float, searches: int = 2, predictions: int = 2) -> list[float | str]:
+    """Return what is done on two of four folds."""
+    return [spread] * searches + ["least-squares"] * predictions
 
 
 @dataclass(frozen=True)
@@ -93,13 +110,13 @@ def objective(searcher):
 def test_first_folds_that_gain_nothing_end_the_spreads(tried, monkeypatch):
     monkeypatch.setattr(Folds, "gain", lambda *_: -0.1)
     jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES)
-    assert spreads(tried) == [None] * 4 + [0.3] * 2
+    assert tried == ONE + a_spread(0.3)
     assert [one.searched.spread for one in jury.judged] == [0.0]
 
 
 def test_spreads_are_raised_while_they_gain(tried):
     jury = heard(few_inputs(160, 6), labels=LEAST_SQUARES)
-    assert spreads(tried) == [None] * 4 + [0.3] * 4 + [1.0] * 4
+    assert tried == ONE + 2 * a_spread(0.3) + 2 * a_spread(1.0)
     assert [one.searched.spread for one in jury.judged] == [0.0, 0.3, 1.0]
     gains = [jury.folds.gain(b.log_proba, a.log_proba) for a, b in zip(jury.judged, jury.judged[1:], strict=False)]
     assert min(gains) > 0.0
@@ -110,20 +127,22 @@ def test_many_rows_are_given_the_largest_spread_first(tried, schedule, monkeypat
     schedule(coarse_rows=100)
     problem = few_inputs(160, 4)
     jury = heard(problem, labels=LEAST_SQUARES)
-    assert spreads(tried) == [None] * 4 + [1.0] * 2 + [None] * 2
+    one = ["least-squares"] * 4  # with the search of all rows
+    assert tried == one + a_spread(1.0) + a_spread(1.0, searches=0)
     assert jury.judged[-1].searched.spread == 1.0
     tried.clear()
     monkeypatch.setattr(Folds, "gain", lambda *_: -0.1)
     jury = heard(problem, labels=LEAST_SQUARES)
-    assert spreads(tried) == [None] * 4 + [1.0] * 2 + [None] * 2 + [0.3] * 2 + [None] * 2
+    assert tried == one + [step for s in (1.0, 0.3) for step in a_spread(s) + a_spread(s, searches=0)]
     assert [one.searched.spread for one in jury.judged] == [0.0]
 
 
 def test_a_spread_that_is_given_is_the_only_one_and_need_not_gain(tried):
     jury = heard(zoo.twonorm(80), labels=LEAST_SQUARES, ard=1.0)
-    assert spreads(tried) == [None] * 4 + [1.0] * 4
+    assert tried == ONE + 2 * a_spread(1.0)
     assert [one.searched.spread for one in jury.judged] == [1.0]
-    assert len({one.model.to_vector().tobytes() for one in jury.judged[0].searched.fits}) == len(jury.folds)
+    ends = {one.hyperparameters.to_vector().tobytes() for one in jury.judged[0].searched.ends}
+    assert len(ends) == len(jury.folds)
 
 
 @pytest.mark.parametrize(("ard", "thorough"), [(1.0, True), (1.0, False), ("auto", True)])
@@ -131,13 +150,14 @@ def test_folds_of_a_given_spread_search_as_long_as_all_rows(monkeypatch, ard, th
     budgets = []
     plain = judging._search
 
-    def watched(inside, criterion, settings, start, evaluations):
-        budgets.append(evaluations)
-        return plain(inside, criterion, settings, start, 3)
+    def watched(inside, criterion, start, settings):
+        budgets.append(settings.limits.max_evaluations)
+        return plain(inside, criterion, start, settings.going_on(3))
 
     monkeypatch.setattr(judging, "_search", watched)
     jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=ard, all_optima=thorough)
-    most = jury.searcher.settings.limits.max_evaluations if thorough and ard != "auto" else None
+    whole = jury.searcher.settings.limits.max_evaluations
+    most = whole if thorough and ard != "auto" else SCHEDULE.fold_evaluations
     assert budgets[:4] == [SCHEDULE.shared_fold_evaluations] * 4
     assert set(budgets[4:]) == {most}
 
@@ -149,23 +169,23 @@ def test_one_length_scale_is_found_on_each_fold_without_the_rows_left_out():
     whole = searched.begun.hyperparameters
     score = objective(jury.searcher)
     parts = [jury.folds.split(k)[0] for k in range(len(jury.folds))]
-    gains = [score(part, fit.model) - score(part, whole) for part, fit in zip(parts, searched.fits, strict=True)]
+    gains = [score(part, searched.model(k)) - score(part, whole) for k, part in enumerate(parts)]
     assert min(gains) >= 0.0
     assert np.count_nonzero(gains) >= 2  # where the step is too long, the search stays
 
 
 def test_auxiliary_models_leave_out_half_of_the_folds_at_once():
     jury = heard(zoo.twonorm(60), kernel=BLEND)
-    fits = next(one.searched.fits for one in jury.judged if one.searched.auxiliary)
-    assert fits[0] is fits[1]
-    assert fits[2] is fits[3]
-    assert fits[0].model != fits[2].model
+    ends = next(one.searched.ends for one in jury.judged if one.searched.family.auxiliary)
+    assert ends[0] is ends[1]
+    assert ends[2] is ends[3]
+    assert ends[0].hyperparameters != ends[2].hyperparameters
 
 
 def test_rows_that_are_many_share_one_search(schedule):
     schedule(coarse_rows=50)
     jury = heard(few_inputs(60, 3), labels=LEAST_SQUARES, ard=0.0)
-    assert len(set(map(id, jury.judged[0].searched.fits))) == 1
+    assert len(set(map(id, jury.judged[0].searched.ends))) == 1
 
 
 def test_what_is_stated_is_mixed_with_weights_of_the_other_folds():
@@ -182,9 +202,8 @@ def test_what_is_stated_is_mixed_with_weights_of_the_other_folds():
 def test_candidates_without_a_weight_on_the_first_folds_are_dropped(tried):
     jury = heard(zoo.blobs(240, 2, shift=2.0), labels=(LeastSquaresLabels(), Clueless(), Scaleless()), ard=0.0)
     assert [one.labels.name for one in jury.judged] == ["least-squares"]
-    names = [name for _, name in tried]
-    assert names.count("clueless") == SCHEDULE.first_folds
-    assert "scaleless" not in names
+    assert tried.count("clueless") == SCHEDULE.first_folds
+    assert "scaleless" not in tried
 
 
 def test_other_labels_share_the_last_search():
@@ -195,8 +214,8 @@ def test_other_labels_share_the_last_search():
         assert one.labels.name == "least-squares" or one.searched is spread
         assert len(one.log_proba) == len(jury.folds.weights)
         np.testing.assert_allclose(np.exp(one.log_proba).sum(axis=1), 1.0)
-    assert jury.weights().sum() == pytest.approx(1.0)
-    kept = jury.weights()[jury.weights() > 0]
+    assert jury.weights.sum() == pytest.approx(1.0)
+    kept = jury.weights[jury.weights > 0]
     assert kept.min() >= SCHEDULE.least_weight
 
 
@@ -207,19 +226,21 @@ def test_normal_scores_are_judged_on_the_same_folds(schedule, many):
     problem = few_inputs(80, 3)
     jury = heard(problem, labels=LEAST_SQUARES)
     [scored] = [one for one in jury.judged if one.searched.view is not None]
-    main = [one for one in jury.judged if not (one.searched.view or one.searched.auxiliary)][-1]
+    main = [one for one in jury.judged if not (one.searched.view or one.searched.family.auxiliary)][-1]
     assert scored.searched.spread == main.searched.spread
     seen, expected = replace(problem, X=scored.searched.view(problem.X)), []
+    criterion, ends = jury.searcher.criterion, []
     settings = jury.searcher.quiet.with_spread(main.searched.spread)
-    fits: list[WarmStart] = []
     for k in range(len(jury.folds)):
         inside, outside = Folds(seen, jury.folds.counts, jury.folds.seed).split(k)
         if many and k >= SCHEDULE.first_folds:
-            fit = WarmStart.mean(fits[: SCHEDULE.first_folds])
+            model = mean_of(ends)
         else:
-            fit = judging._search(inside, jury.searcher.criterion, settings, main.searched.fits[k], None)
-        fits.append(fit)
-        expected.append(LeastSquaresLabels().train(inside, fit.model).predictor.log_proba(outside))
+            near, most = main.searched.ends[k], SCHEDULE.many_fold_evaluations if many else SCHEDULE.fold_evaluations
+            own = after(criterion, near, settings.going_on(most))
+            ends.append(tune_problem(inside, criterion, near.hyperparameters, own))
+            model = ends[-1].hyperparameters
+        expected.append(LeastSquaresLabels().train(inside, model).predictor.log_proba(outside))
     np.testing.assert_allclose(scored.log_proba, np.concatenate(expected), atol=1e-10)
 
 
@@ -235,20 +256,31 @@ def test_the_papers_kernel_is_an_auxiliary_candidate(schedule):
     assert simple.candidate.spread == 0.0
     assert simple.scale == Scale()
     assert simple.labels.name == "slack"
-    assert simple.searched.fits[0].model.kernel.present == ("k0", "koff")
+    assert simple.searched.model(0).kernel.present == ("k0", "koff")
 
 
 def test_rows_left_out_are_unknown_to_the_models_that_predict_them(monkeypatch):
     """A fold's search and training see none of its rows."""
     problem = few_inputs(60, 3)
-    plain, seen = judging._judge, []
+    search, predict = judging._search, judging._predict
+    searched, known = {}, []  # some searches stay where they begin, and end at the same place
 
-    def watched(inside, outside, *rest):
-        known = {row.tobytes() for row in inside.X}
-        seen.append(any(row.tobytes() in known for row in outside))
-        return plain(inside, outside, *rest)
+    def searching(inside, criterion, start, settings):
+        found = search(inside, criterion, start, settings)
+        searched.setdefault(found.hyperparameters, []).append(rows_of(inside.X))
+        return found
 
-    monkeypatch.setattr(judging, "_judge", watched)
+    def predicting(inside, outside, labels, model):
+        others = rows_of(outside)
+        known.append(bool(rows_of(inside.X) & others) or all(rows & others for rows in searched[model]))
+        return predict(inside, outside, labels, model)
+
+    monkeypatch.setattr(judging, "_search", searching)
+    monkeypatch.setattr(judging, "_predict", predicting)
     heard(problem, labels=LEAST_SQUARES)
-    assert seen
-    assert not any(seen)
+    assert known
+    assert not any(known)
+
+
+def rows_of(X: np.ndarray) -> set[bytes]:
+    return {row.tobytes() for row in X}

@@ -110,16 +110,24 @@ def test_scales():
     scaled = Scale(3.0)(model)
     assert scaled.C == 3.0
     assert scaled.kernel == model.kernel
-    assert LeastSquaresLabels().scale(TWO, H) == SlackLabels(SLACK).scale(TWO, H) == Scale()
+    assert LeastSquaresLabels().scale(TWO, H) == SlackLabels(SLACK).scale(TWO, H) == (Scale(), None)
 
 
 @pytest.mark.parametrize("problem", [TWO, THREE], ids=["two", "three"])
-def test_the_scale_of_softmax_labels_is_the_best_C(problem, schedule):
-    assert SoftmaxLabels().scale(problem, H) == Scale(best_softmax_C(problem, H))
-    schedule(softmax_classes=1)
-    assert SoftmaxLabels().scale(problem, H) is None
+def test_the_scale_of_softmax_labels_is_the_best_C(problem):
+    C, sites = best_softmax_C(problem, H)
+    scale, start = SoftmaxLabels().scale(problem, H)
+    assert scale == Scale(C)
+    assert np.array_equal(start.nu, sites.nu)
+
+
+def test_label_models_say_for_how_many_classes_they_are(schedule):
+    schedule(softmax_classes=3)
+    suited = [[n for n in range(2, 6) if one.suits(n)] for one in (SlackLabels(SLACK), SoftmaxLabels(), *ORDERED)]
+    assert suited == [[2], [2, 3], [3, 4, 5], [3, 4, 5]]
+    assert LeastSquaresLabels().suits(1000)
 
 
 def test_the_scale_of_the_likelihood_with_thresholds_is_the_best_C():
-    assert ORDERED[0].scale(THREE, H) == Scale()
-    assert ORDERED[1].scale(THREE, H) == Scale(best_threshold_C(THREE, H, (1, 0, 2)))
+    assert ORDERED[0].scale(THREE, H) == (Scale(), None)
+    assert ORDERED[1].scale(THREE, H) == (Scale(best_threshold_C(THREE, H, (1, 0, 2))), None)

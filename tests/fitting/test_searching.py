@@ -11,10 +11,11 @@ import zoo
 from fits import fitted
 from marginwise.criteria import as_criterion
 from marginwise.fitting import judging, searching
-from marginwise.fitting.searching import Searcher, WarmStart, with_curvature, with_restarts
+from marginwise.fitting.searching import Searcher, after, curvature_of, mean_of, with_curvature, with_restarts
 from marginwise.priors import Prior
 from marginwise.problem import as_problem
 from marginwise.search import Limits, QuasiNewton, RandomWalk
+from marginwise.search.trace import Trace
 from marginwise.tuning import SearchSettings, tune_problem
 
 CRITERION = as_criterion("ls-loo")
@@ -32,33 +33,35 @@ def begin(problem):
 def searches(monkeypatch):
     """The searches that are made, in order: rows, settings, and evaluations made."""
     made = []
-    plain = tune_problem
 
-    def watched(problem, criterion, start, settings):
-        tuning = plain(problem, criterion, start, settings)
-        made.append((problem.n, settings, len(tuning.trace)))
-        return tuning
+    def watched(plain):
+        def search(problem, criterion, start, settings):
+            tuning = plain(problem, criterion, start, settings)
+            made.append((problem.n, settings, len(tuning.trace)))
+            return tuning
 
-    for module in (searching, judging):
-        monkeypatch.setattr(module, "tune_problem", watched)
+        return search
+
+    monkeypatch.setattr(searching, "tune_problem", watched(tune_problem))
+    monkeypatch.setattr(judging, "_search", watched(judging._search))
     return made
 
 
-def test_a_warm_start_is_the_mean_of_the_logarithms_with_the_curvature_of_the_first():
+def test_a_search_goes_on_with_the_curvature_of_another_from_the_mean_of_the_logarithms_of_several():
     problem = zoo.blobs(40, 2)
     tunings = [tune_problem(problem, CRITERION, begin(problem).with_C(C), SearchSettings()) for C in (0.5, 2.0)]
-    one, two = (WarmStart.after(CRITERION, tuning) for tuning in tunings)
-    assert one.model == tunings[0].hyperparameters
-    assert one.curvature
-    mean = WarmStart.mean([one, two])
-    np.testing.assert_allclose(mean.model.to_vector(), 0.5 * (one.model.to_vector() + two.model.to_vector()))
-    assert mean.curvature is one.curvature
+    one, two = (tuning.hyperparameters.to_vector() for tuning in tunings)
+    np.testing.assert_allclose(mean_of(tunings).to_vector(), 0.5 * (one + two))
+    learnt = after(CRITERION, tunings[0], SearchSettings(seed=7))
+    assert learnt.seed == 7
+    assert learnt.search.curvature_pairs
+    np.testing.assert_equal(learnt.search.curvature_pairs, curvature_of(CRITERION, tunings[0]))
 
 
 def test_criteria_with_jumps_leave_no_curvature():
     problem, criterion = zoo.blobs(30, 2), as_criterion("gacv")
     tuning = tune_problem(problem, criterion, begin(problem), SearchSettings(limits=Limits(6)))
-    assert WarmStart.after(criterion, tuning).curvature == ()
+    assert curvature_of(criterion, tuning) == ()
 
 
 def test_curvature_goes_to_searches_that_can_use_it():
@@ -107,13 +110,12 @@ def test_many_rows_are_searched_in_parts_and_refined_on_all(searches, schedule):
     assert one.are_many
     assert one.coarse.n == 40
     found = one.first(begin(problem), one.settings)
-    after = WarmStart.after(CRITERION, found)
-    one.last(0.0, [after])
+    one.last(0.0, [found])
     assert [rows for rows, _, _ in searches] == [40, 100]
     assert searches[-1][2] <= 3
     assert searches[-1][1].search.curvature_pairs
     # What one part says of many length scales is not near: the last search is longer.
-    free = WarmStart(after.model.as_ard(3))
+    free = replace(found, hyperparameters=found.hyperparameters.as_ard(3), trace=Trace(()))
     one.last(0.3, [free])
     assert searches[-1][1].limits.max_evaluations == 8
     one.last(0.3, [free, free])

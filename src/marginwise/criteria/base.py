@@ -84,6 +84,8 @@ class Criterion(ABC):
         nothing that examples would show.
     closed_form : bool
         Whether nothing has to converge in an evaluation, so that blocks of single precision will do.
+    multiclass : bool
+        Whether it sees all classes at once, however many; otherwise it is of two.
     leaves_rows : bool
         Whether it is about leaving out one row at a time, and has no form for groups of rows.
     equation : str
@@ -109,6 +111,7 @@ class Criterion(ABC):
     scale_free: ClassVar[bool] = False
     log_probability: ClassVar[bool] = False
     closed_form: ClassVar[bool] = False
+    multiclass: ClassVar[bool] = False
     leaves_rows: ClassVar[bool] = False
     equation: ClassVar[str]
 
@@ -190,6 +193,7 @@ _DECLARED: dict[str, tuple[str, Callable[[object], bool]]] = {
     "scale_free": ("True or False", _is_bool),
     "log_probability": ("True or False", _is_bool),
     "closed_form": ("True or False", _is_bool),
+    "multiclass": ("True or False", _is_bool),
     "leaves_rows": ("True or False", _is_bool),
     "equation": ("what it implements, a string", _is_text),
 }

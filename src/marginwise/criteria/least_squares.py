@@ -38,6 +38,7 @@ class LeastSquaresLeaveOneOut(Criterion):
     scale_free = True
     log_probability = True
     closed_form = True
+    multiclass = True
     equation = "leave-one-out of Gaussian process regression on labels (Rasmussen & Williams 2006, 5.4.2, 6.5), softmax"
 
     def evaluate(self, problem: Problem, model: Model, state: Any = None, *, with_gradient: bool = True) -> Evaluation:

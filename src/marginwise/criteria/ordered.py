@@ -29,6 +29,7 @@ class OrderedLeaveOneOut(Criterion):
     scale_free = True
     log_probability = True
     closed_form = True
+    multiclass = True
     equation = "leave-one-out of Gaussian process regression on normal scores, thresholds (Chu & Ghahramani 2005)"
 
     def __init__(self, order: tuple[int, ...]) -> None:

@@ -20,6 +20,7 @@ class OverPairs(Criterion):
     name = "over-pairs"
     direction = "maximise"
     smooth = True
+    multiclass = True
     equation = "one against one (Knerr, Personnaz & Dreyfus 1990), with hyperparameters that all pairs share"
 
     def __init__(self, inner: Criterion) -> None:

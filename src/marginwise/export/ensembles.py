@@ -14,7 +14,8 @@ from marginwise.export.functions import interpolate, log_expit, log_softmax
 from marginwise.export.graph import Value, concat, exp, log, maximum, node
 from marginwise.export.predictors import moments
 from marginwise.fitting.calibration import Calibration
-from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.ensemble import Ensemble
+from marginwise.fitting.members import Member
 from marginwise.fitting.stacking import TIE_BREAK, Vote
 from marginwise.fitting.views import NormalScores, Selection
 

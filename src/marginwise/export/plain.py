@@ -17,7 +17,7 @@ from marginwise.errors import Finding, InvalidInputError
 from marginwise.estimators import MarginSVC, TunedSVC
 from marginwise.estimators._encoding import Encoding
 from marginwise.export.stored import category_table, linear_weights
-from marginwise.fitting.ensemble import Member
+from marginwise.fitting.members import Member
 from marginwise.fitting.views import NormalScores, Selection
 from marginwise.inference.prediction import GaussianPredictor, LatentPredictor, Predictor
 from marginwise.kernels import RBF, AdditiveLaplacian, Constant, Kernel, Laplacian, Linear

@@ -50,43 +50,37 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Auxiliary:
-    """A simpler model with one length scale in addition to the others: where it starts, and how it is tuned."""
+class Family:
+    """Candidates that share searches: a form of the kernel, what is maximised, and label models; the first one leads.
+
+    An auxiliary family has a simpler kernel, and one length scale only.
+    """
 
     start: Model
     criterion: Criterion
-    labels: LabelModel
-
-
-@dataclass(frozen=True, eq=False)
-class Family:
-    """Label models that share the searches of one criterion; the first judges all spreads."""
-
-    criterion: Criterion
     labels: tuple[LabelModel, ...]
+    auxiliary: bool = False
+
+    def candidate(self, spread: float, labels: LabelModel, screen: str = "") -> Candidate:
+        """Return one of its candidates."""
+        return Candidate(self.start, spread, labels, self.auxiliary, screen)
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateList:
     """The candidates of a fit.
 
-    They are: the main kernel with one length scale, with each of the spreads, and with the spread that gained most and
-    each of the other label models; the same with the label models of each other family; the auxiliary models; and the
-    main kernel with a few screened inputs.
+    They are, for each family: its kernel with one length scale, with each of the spreads, and with the spread that
+    gained most and each of its other label models. And the main kernel with a few screened inputs.
 
     Attributes
     ----------
-    criterion : Criterion
-        What every search maximises.
+    families : tuple of Family
+        The main one, that of classes with an order, and the auxiliary ones.
     form : Model
         That of the main kernel, for any inputs.
-    start : Model
-        The same for the inputs of the table, with one length scale: where searches begin.
     spreads : tuple of float
-        Spreads of the main kernel that are tried one after the other, beyond one length scale; or a single one.
-    labels : tuple of LabelModel
-        The first judges all spreads.
-    auxiliaries : tuple of Auxiliary
+        Spreads that are tried one after the other, beyond one length scale; or a single one.
     gated : bool
         Whether a spread has to gain on the first folds; otherwise the last one is taken as given.
     screens : tuple of str
@@ -95,30 +89,26 @@ class CandidateList:
         The column that each input belongs to, if not to its own.
     scored : bool
         Whether the main kernel is tried on normal scores of the inputs as well.
-    others : tuple of Family
-        Label models that have searches of their own: those of classes with an order.
+    richer : CandidateList or None
+        The same with more terms in the main kernel, which take its place if the first search gains enough by them.
     """
 
-    criterion: Criterion
+    families: tuple[Family, ...]
     form: Model
-    start: Model
     spreads: tuple[float, ...]
-    labels: tuple[LabelModel, ...]
-    auxiliaries: tuple[Auxiliary, ...] = ()
     gated: bool = True
     screens: tuple[str, ...] = ()
     columns: tuple[int, ...] | None = None
     scored: bool = False
-    others: tuple[Family, ...] = ()
     richer: CandidateList | None = None
 
     @property
-    def families(self) -> tuple[Family, ...]:
-        """All label models of the main kernel, with what their searches maximise."""
-        return Family(self.criterion, self.labels), *self.others
+    def main(self) -> Family:
+        """The family that stands for all."""
+        return self.families[0]
 
     def family_of(self, labels: LabelModel) -> Family:
-        """Return the family of a label model of the main kernel."""
+        """Return the first family with a label model."""
         return next(family for family in self.families if labels in family.labels)
 
 
@@ -168,19 +158,21 @@ def candidates(
     richer : Model or None
         A form with more terms that takes the place of the main one if ``ls-loo`` gains by it.
     """
-    two = n_classes == 2
     chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
-    labels: tuple[LabelModel, ...] = (LeastSquaresLabels(), SoftmaxLabels())
-    if two and not isinstance(chosen, LeastSquaresLeaveOneOut):
-        labels = (SlackLabels(slack),)
+    of_slack, every = SlackLabels(slack), (LeastSquaresLabels(), SoftmaxLabels())
+    labels = tuple(one for one in every if one.suits(n_classes)) if chosen.multiclass else (of_slack,)
     n, n_inputs = shape
     start = start_of(form, columns, n_inputs, prior)
+    families = [Family(start, chosen, labels)]
+    if order is not None and not svm:
+        ordered = tuple(kind(order) for kind in (OrderedLeastSquaresLabels, ThresholdLabels))
+        if all(one.suits(n_classes) for one in ordered):
+            families.append(Family(start, OrderedLeaveOneOut(order), ordered))
     alone = svm or not exact or ard != "auto"  # an SVM goes with one member
-    simpler = start.simpler() if two and not alone else None
-    auxiliaries: tuple[Auxiliary, ...] = ()
+    simpler = start.simpler() if of_slack.suits(n_classes) and not alone else None
     if simpler is not None:
         own = chosen if criterion is not None else EPLeaveOneOut(slack)
-        auxiliaries = (Auxiliary(prior.mean_of(simpler, n_inputs), own, SlackLabels(slack)),)
+        families.append(Family(prior.mean_of(simpler, n_inputs), own, (of_slack,), auxiliary=True))
     spreads = SCHEDULE.spreads if isinstance(ard, str) else tuple(s for s in (float(ard),) if s > 0)
     if start.kernel.n_columns(n_inputs) < 2 or not start.groups:
         spreads = ()  # there are no two length scales that could differ
@@ -189,13 +181,12 @@ def candidates(
     gated = isinstance(ard, str)
     # Two views of the inputs err in different places.
     scored = (many or exact) and ard == "auto" and not svm and bool(start.groups)
-    others: tuple[Family, ...] = ()
-    if order is not None and not (two or svm):
-        others = (Family(OrderedLeaveOneOut(order), (OrderedLeastSquaresLabels(order), ThresholdLabels(order))),)
-    found = CandidateList(chosen, form, start, spreads, labels, auxiliaries, gated, screens, columns, scored, others)
+    found = CandidateList(tuple(families), form, spreads, gated, screens, columns, scored)
     if richer is None or not isinstance(chosen, LeastSquaresLeaveOneOut):
         return found
-    return replace(found, richer=replace(found, form=richer, start=start_of(richer, columns, n_inputs, prior)))
+    more = start_of(richer, columns, n_inputs, prior)
+    grown = tuple(one if one.auxiliary else replace(one, start=more) for one in families)
+    return replace(found, richer=replace(found, form=richer, families=grown))
 
 
 def start_of(form: Model, columns: tuple[int, ...] | None, n_inputs: int, prior: Prior) -> Model:
@@ -211,8 +202,6 @@ def searched_criterion(criterion: Criterion | None, slack: Slack, n_classes: int
     expectation propagation for the SVM of two classes. Any other criterion is summed over the pairs of more classes.
     """
     two = n_classes == 2
-    if isinstance(criterion, LeastSquaresLeaveOneOut) or (criterion is None and not (svm and two)):
-        return LeastSquaresLeaveOneOut()
     if criterion is None:
-        return EPLeaveOneOut(slack)
-    return criterion if two else OverPairs(criterion)
+        return EPLeaveOneOut(slack) if svm and two else LeastSquaresLeaveOneOut()
+    return criterion if two or criterion.multiclass else OverPairs(criterion)

@@ -27,7 +27,8 @@ from scipy.linalg import eigh, lapack, qr, solve_triangular
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
-from marginwise.fitting.ensemble import Ensemble, Member, same_expansion
+from marginwise.fitting.ensemble import Ensemble, same_expansion
+from marginwise.fitting.members import Member
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.kernels.base import Kernel
 

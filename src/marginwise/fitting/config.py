@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from marginwise._arrays import Array, Mask
-from marginwise.fitting.candidates import Candidate, CandidateList
-from marginwise.fitting.labels import Scale
+from marginwise.fitting.candidates import CandidateList
+from marginwise.fitting.members import Member
 from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.stacking import Vote
-from marginwise.fitting.views import View
 from marginwise.likelihoods.slack import Slack
 from marginwise.problem import Problem
-from marginwise.tuning import SearchSettings, Tuning
+from marginwise.tuning import SearchSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,22 +68,12 @@ class TrainingData(NamedTuple):
         return self.all if self.sample is None else self.sample
 
 
-class Choice(NamedTuple):
-    """A member to be trained: what was found, its scale and weight, and how it sees the inputs."""
-
-    candidate: Candidate
-    tuning: Tuning
-    scale: Scale
-    weight: float
-    view: View | None = None
-
-
 class Chosen(NamedTuple):
-    """The members to be trained, and what folds said of the rows that they left out, if there were folds.
+    """The members, still to be trained, and what folds said of the rows that they left out, if there were folds.
 
     That is: class probabilities, and in what share of the folds the class was wrong.
     """
 
-    choices: list[Choice]
+    members: list[Member]
     held_out: Array | None
     wrong: Array | None = None

@@ -13,12 +13,11 @@ from marginwise._arrays import Array, Indices
 from marginwise._runtime.once import computed_once
 from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
-from marginwise.covariance.partition import Partition
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
-from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.doubt import Doubt, doubt
-from marginwise.fitting.labels import LabelModel, SlackLabels
+from marginwise.fitting.machines import low_rank_svm, svm_model, train_pairs_of
+from marginwise.fitting.members import Member
 from marginwise.fitting.novelty import Surroundings, surroundings
 from marginwise.fitting.stacking import Vote, combined
 from marginwise.fitting.views import View
@@ -28,8 +27,7 @@ from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, labelled_problem
 from marginwise.shapley import Expansion
-from marginwise.svm.pairs import PairMachines, train_pairs
-from marginwise.tuning import Tuning
+from marginwise.svm.pairs import PairMachines
 
 #: Distance between the two largest scores, in units of the largest, below which only probabilities decide.
 _TIE = 1e-9
@@ -39,73 +37,6 @@ _MOST_SLOPES = 4000
 
 #: Training rows that say where a model has been.
 _MOST_SURROUNDINGS = 1500
-
-#: C of an SVM in units of that of least squares, by slack.
-_SVM_C = {"linear": 4.0, "quadratic": 1.0}
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """A tuned and trained model of an ensemble.
-
-    Attributes
-    ----------
-    candidate : Candidate
-        What it is one of.
-    weight : float
-        Its weight in the ensemble.
-    tuning : Tuning
-        The search that found it.
-    hyperparameters : Model
-        Those that it predicts with: as found, at the scale of its labels, without terms that carry nothing.
-    stored : tuple of arrays
-        What its predictor is made of again, from the rows of the ensemble.
-    few_points : Predictor or None
-        The predictor itself, where it is a sum over inducing inputs.
-    inducing, partition : array of shape (m, d), Partition, or None
-        Inducing inputs and blocks, where the covariance is local.
-    log_evidence : float
-        ln Q(Y|X) by expectation propagation, NaN for other label models.
-    view : View or None
-        How it sees the inputs, None for as they are.
-    """
-
-    candidate: Candidate
-    weight: float
-    tuning: Tuning
-    hyperparameters: Model
-    stored: tuple[Array, ...] = ()
-    few_points: Predictor | None = None
-    log_evidence: float = np.nan
-    view: View | None = None
-    inducing: Array | None = None
-    partition: Partition | None = None
-
-    def __repr__(self) -> str:
-        return summary(self, "weight", "spread", "labels", "hyperparameters", "log_evidence")
-
-    @property
-    def spread(self) -> float:
-        """Prior standard deviation of the length scales' log ratios."""
-        return self.candidate.spread
-
-    @property
-    def labels(self) -> str:
-        """The name of its label model."""
-        return self.candidate.labels.name
-
-    def inputs(self, X: Array) -> Array:
-        """Return what it sees of rows."""
-        return X if self.view is None else self.view(X)
-
-    def length_scales(self, n_inputs: int) -> Array:
-        """Return the length scale of each input; infinite for those that it does not see."""
-        if self.view is None:
-            return self.hyperparameters.kernel.lengths(n_inputs)
-        whole = np.full(n_inputs, np.inf)
-        own = self.hyperparameters.kernel.lengths(len(self.view.inputs))
-        whole[self.view.inputs] = own / self.view.scales
-        return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,22 +297,29 @@ class Ensemble:
         """The SVM of each two classes, trained when it is asked for unless it was with the ensemble."""
         if self.machines is not None:
             return self.machines
-        weights = self.sample_weight if self.svm_weights is None else self.svm_weights
-        rows = replace(self.problem, X=self.main.inputs(self.rows), weights=weights)
-        return train_pairs_of(rows, self.svm_model, self.slack, self._svm_inducing())
-
-    def _svm_inducing(self) -> Array | None:
-        """Return the inducing inputs of the SVM of two classes, which is trained on all rows or not at all."""
-        few = self.main.few_points
-        if few is None or self.n_classes > 2:
-            return None
-        if len(self.held_out) > len(self.X):
+        if self._svm_inducing is not None and len(self.held_out) > len(self.X):
             raise InvalidInputError(
                 "predictor",
                 Finding(f"is the SVM, which needs all {len(self.held_out)} training rows; {len(self.X)} are kept"),
                 '"posterior"; to predict by the SVM, fit with predictor="svm"',
             )
-        return _expansion(few).points
+        weights = self.sample_weight if self.svm_weights is None else self.svm_weights
+        rows = replace(self.problem, X=self.main.inputs(self.rows), weights=weights)
+        return train_pairs_of(rows, self.svm_model, self.slack, self._svm_inducing)
+
+    @property
+    def _svm_inducing(self) -> Array | None:
+        """The inducing inputs of the SVM of two classes, which is trained on all rows or not at all."""
+        few = self.main.few_points
+        return None if few is None or self.n_classes > 2 else _expansion(few).points
+
+    def with_low_rank_svm(self, problem: Problem, importance: Array) -> Ensemble:
+        """Return the same with an SVM trained on all rows, if it has inducing inputs."""
+        inducing = self._svm_inducing
+        if inducing is None:
+            return self
+        machines = low_rank_svm(problem, importance, self.svm_model, self.slack, inducing)
+        return replace(self, machines=machines)
 
     def svm_log_proba(self, X: Array) -> Array:
         """Return logarithms of the class probabilities of the SVM."""
@@ -434,10 +372,6 @@ class Ensemble:
         total = parts.sum()
         return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
 
-    def with_machines(self, machines: PairMachines) -> Ensemble:
-        """Return the same with an SVM that was trained with it."""
-        return replace(self, machines=machines)
-
 
 def strengths(predictor: Predictor, points: Array, weights: Array, view: View | None, n_inputs: int) -> Array:
     """Return how much a latent function varies with each input: its mean squared slope times the input's variance."""
@@ -449,24 +383,6 @@ def strengths(predictor: Predictor, points: Array, weights: Array, view: View | 
         own, parts = parts, np.zeros(n_inputs)
         parts[view.inputs] = own
     return parts
-
-
-def svm_model(labels: LabelModel, tuned: Model, model: Model, slack: Slack) -> Model:
-    """Return the model of an SVM: a member's, with a C that suits the slack where its labels have none of their own.
-
-    ``tuned`` are the hyperparameters that were found, ``model`` those at the scale of the labels.
-    """
-    return model if isinstance(labels, SlackLabels) else Model(_SVM_C[slack.name] * tuned.C, model.kernel)
-
-
-def train_pairs_of(problem: Problem, model: Model, slack: Slack, inducing: Array | None = None) -> PairMachines:
-    """Return the SVM of each two classes; one that does not converge is an error."""
-    machines, solutions = train_pairs(
-        problem.X, problem.labels, problem.n_classes, problem.weights, model, slack, inducing=inducing
-    )
-    for solution in solutions:
-        solution.status.require()
-    return machines
 
 
 def _in_log_odds(one: Predictor, member: Member, piece: Piece) -> Expansion:

@@ -9,9 +9,9 @@ import numpy as np
 from marginwise._runtime.processes import leave_no_processes
 from marginwise.fitting import few_rows, many_rows
 from marginwise.fitting.candidates import Candidate
-from marginwise.fitting.config import Choice, Chosen, FitConfig, TrainingData
+from marginwise.fitting.config import Chosen, FitConfig, TrainingData
 from marginwise.fitting.ensemble import Ensemble
-from marginwise.fitting.labels import Scale
+from marginwise.fitting.members import Member
 from marginwise.fitting.training import train_ensemble
 from marginwise.model import Model
 from marginwise.search.held_out import VALIDATION
@@ -42,6 +42,6 @@ def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> E
 def ensemble_at(data: TrainingData, config: FitConfig, hyperparameters: Model) -> Ensemble:
     """Return the ensemble of one member with these hyperparameters, as if a search had ended there."""
     tuning = Tuning(hyperparameters, np.nan, Trace(()), CONVERGED, ())
-    candidate = Candidate(hyperparameters, 0.0, config.declared.labels[0])
+    candidate = Candidate(hyperparameters, 0.0, config.declared.main.labels[0])
     alone = replace(config, all_optima=False, vote=None)
-    return train_ensemble(data, alone, Chosen([Choice(candidate, tuning, Scale(), 1.0)], None))
+    return train_ensemble(data, alone, Chosen([Member(candidate, 1.0, tuning)], None))

@@ -61,10 +61,22 @@ class Folds:
         """Numbers of the folds in the long table."""
         return np.repeat(np.arange(len(self)), [len(rows) for rows in self.rows])
 
+    @property
+    def halves(self) -> tuple[range, range]:
+        """The first folds, on which a candidate has to gain, and the others."""
+        first = min(SCHEDULE.first_folds, len(self))
+        return range(first), range(first, len(self))
+
     def split(self, k: int) -> tuple[Problem, Array]:
         """Return the problem without fold k, or a part of it, and the inputs of fold k."""
-        part = sample_of(self.without([k]), SCHEDULE.fold_rows, np.random.default_rng([self.seed, k]))
-        return part, self.problem.X[self.rows[k]]
+        if k not in self._splits:
+            part = sample_of(self.without([k]), SCHEDULE.fold_rows, np.random.default_rng([self.seed, k]))
+            self._splits[k] = part, self.problem.X[self.rows[k]]
+        return self._splits[k]
+
+    @cached_property
+    def _splits(self) -> dict[int, tuple[Problem, Array]]:
+        return {}
 
     def without(self, folds: Sequence[int]) -> Problem:
         """Return the problem without some of the folds."""

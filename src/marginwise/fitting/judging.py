@@ -11,7 +11,8 @@ apart: the largest spread is tried first, and smaller ones only if it gains noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,47 +23,57 @@ from marginwise._arrays import Array
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
 from marginwise.criteria.base import Criterion
-from marginwise.fitting.candidates import Candidate, CandidateList
+from marginwise.fitting.candidates import Candidate, CandidateList, Family
 from marginwise.fitting.folds import Folds
 from marginwise.fitting.labels import LabelModel, Scale
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import (
-    Searcher,
-    WarmStart,
-    for_fold,
-    screened_search,
-    selected,
-    selections_of,
-)
+from marginwise.fitting.searching import Searcher, after, mean_of, screened_search, selected, selections_of
 from marginwise.fitting.stacking import Vote, cross_fitted, kept_weights, stacking_weights
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.problem import Problem
+from marginwise.search.driver import drive
 from marginwise.search.progress import counter
-from marginwise.tuning import SearchSettings, Tuning, tune_problem
+from marginwise.tuning import SearchSettings, Tuning
 
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """A kernel and a spread, and where the searches of the folds by a criterion ended.
+    """A search that candidates with different label models share, and where it ended on the folds.
 
-    ``begun`` is the search on all rows, or on those that searches begin on, if there was one; ``view`` how the kernel
-    sees the inputs, None for as they are.
+    Attributes
+    ----------
+    family : Family
+    spread : float
+    folds : Folds
+        As the kernel sees them.
+    ends : tuple of Tuning
+        Where it ended without the rows of each fold. Those of the first folds serve the others, too, if there are no
+        more; with screened inputs each fold has a kernel of its own, and there are none.
+    begun : Tuning or None
+        The search on all rows, or on those that searches begin on, if there was one.
+    view : View or None
+        How the kernel sees the inputs, None for as they are.
+    screen : str
+        Which of the inputs it sees, by the name of their selection; all if it is empty.
     """
 
-    start: Model
+    family: Family
     spread: float
-    fits: Sequence[WarmStart]
-    criterion: Criterion
+    folds: Folds
+    ends: tuple[Tuning, ...] = ()
     begun: Tuning | None = None
-    auxiliary: bool = False
-    screen: str = ""
     view: View | None = None
+    screen: str = ""
 
-    def starts(self, n_inputs: int) -> list[WarmStart]:
-        """Return where searches of the folds with a length scale for each input begin: near the optimum of all rows."""
-        near = self.fits if self.begun is None else [WarmStart.after(self.criterion, self.begun)] * len(self.fits)
-        return [one.freed(n_inputs) for one in near]
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all terms of the kernel, and all inputs as they are."""
+        return not (self.family.auxiliary or self.screen or self.view)
+
+    def model(self, k: int) -> Model:
+        """Return where it ended without the rows of fold k."""
+        return self.ends[k].hyperparameters if k < len(self.ends) else mean_of(self.ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +91,7 @@ class Judged:
     @property
     def candidate(self) -> Candidate:
         """What was judged."""
-        s = self.searched
-        return Candidate(s.start, s.spread, self.labels, s.auxiliary, s.screen)
+        return self.searched.family.candidate(self.searched.spread, self.labels, self.searched.screen)
 
 
 @dataclass(eq=False)
@@ -94,134 +104,112 @@ class Jury:
     thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
 
-    def weights(self) -> Array:
-        """Return the weights of all that were judged, 0 for those that are dropped."""
-        return kept_weights(self._table([one.log_proba for one in self.judged]), self.folds.weights)
-
-    @property
-    def _late(self) -> bool:
-        """Whether no time is left for further candidates."""
-        return self.searcher.settings.limits.is_late
-
-    def _table(self, columns: Sequence[Array]) -> Array:
-        return np.column_stack([self.folds.own(column) for column in columns])
-
-    def hear(self, first: Tuning, n_jobs: int | None) -> None:
-        """Judge all candidates, those of the main kernel from its first search on."""
-        declared = self.declared
-        passes = sum(len(declared.spreads) + len(family.labels) for family in declared.families)
-        passes += len(declared.auxiliaries)
+    @contextmanager
+    def in_session(self, n_jobs: int | None) -> Iterator[None]:
+        """Hear candidates within, on so many processes, and show how far that is."""
+        families = self.declared.families
+        passes = sum(len(one.labels) + (0 if one.auxiliary else len(self.declared.spreads)) for one in families)
         self._parallel: Any = job_runner(n_jobs)
         with self._parallel, counter(None, "folds", len(self.folds) * passes) as self._count:
-            for family in declared.families:
-                if self.judged and self._late:
-                    break
-                own = replace(self.searcher, criterion=family.criterion)
-                tuning = own.first(declared.start, own.quiet) if self.judged else first
-                self._family(self._on_folds(declared.start, tuning, family.criterion), family.labels)
-            for further in (self._auxiliaries, self._screened):
-                if not self._late:
-                    further()
+            yield
 
-    def _family(self, shared: Searched, labels: Sequence[LabelModel]) -> None:
-        """Judge a search with one length scale, those with several, other label models, and another view."""
-        many = self.searcher.are_many and self.declared.gated
-        main = self._one_length_scale(shared, labels[0])
-        for spread in self.declared.spreads[:: -1 if many else 1]:
-            if self.judged and self._late:
+    def hear(self, family: Family, first: Tuning) -> None:
+        """Judge one length scale, several of them, other label models, and another view; ``first`` is the main search.
+
+        Nothing of this where no time is left and something was judged.
+        """
+        if self.judged and self.is_late:
+            return
+        if family.auxiliary:
+            self._auxiliary(family)
+            return
+        declared, labels = self.declared, family.labels[0]
+        own = replace(self.searcher, criterion=family.criterion)
+        begun = own.first(family.start, own.quiet) if self.judged else first
+        one = self._one_length_scale(family, begun, [range(k, k + 1) for k in range(len(self.folds))])
+        main = Judged(one, labels, Scale(), self._predict(one, labels, Scale(), range(len(self.folds))))
+        if declared.gated or not declared.spreads:  # otherwise it is not asked for
+            self.judged.append(main)
+        for spread in declared.spreads[:: -1 if self._many else 1]:
+            if self.judged and self.is_late:
                 break
-            found = self._with_spread(spread, main, many)
+            wider = replace(main.searched, spread=spread)
+            found = self._searched(wider, labels, Scale(), self._gains(main))
             if found is not None:
                 self.judged.append(found)
                 main = found
-            if (found is not None) == many:  # up while it helps, or down until it does
+            if (found is not None) == self._many:  # up while it helps, or down until it does
                 break
-        if not self._late:
-            self._other_labels(main, labels[1:])
-        if not self._late:
+        if not self.is_late:
+            self._other_labels(main.searched, family.labels[1:])
+        if not self.is_late:
             self._other_view(main)
+
+    @property
+    def weights(self) -> Array:
+        """The weights of all that were judged, 0 for those that are dropped."""
+        return kept_weights(self._table([one.log_proba for one in self.judged]), self.folds.weights)
 
     def held_out(self, vote: Vote | None) -> Array:
         """Return what the members together say of rows left out: log-probabilities in the long table of the folds."""
         logs, folds = np.array([one.log_proba for one in self.judged]), self.folds
         return cross_fitted(logs, folds.labels, folds.weights, folds.numbers, vote)
 
-    def _on_folds(self, start: Model, tuning: Tuning, criterion: Criterion, *, auxiliary: bool = False) -> Searched:
-        """Return a search on all rows with one length scale, and where it ends without the rows of each fold.
+    def _auxiliary(self, family: Family) -> None:
+        """Judge a simpler model. Its evaluations are dear: it is tuned on few rows, and without half of the folds."""
+        own = replace(self.searcher, problem=self.searcher.few, criterion=family.criterion)
+        half, whole = len(self.folds) // 2, len(self.folds)
+        begun = own.first(family.start, own.quiet)
+        self._try(self._one_length_scale(family, begun, [range(half), range(half, whole)]), family.labels[0], Scale())
 
-        With the curvature known, a step of Newton's method takes it there (as in the infinitesimal jackknife).
-        Auxiliary models, whose evaluations are dear, leave out half of the folds at once. Rows that are many hardly
-        move the few hyperparameters, and one search serves all folds.
+    def _one_length_scale(self, family: Family, begun: Tuning, left_out: Sequence[range]) -> Searched:
+        """Return a search on all rows with one length scale, and where it ends without some folds, then some others.
+
+        With the curvature known, a step of Newton's method takes it there (as in the infinitesimal jackknife). Rows
+        that are many hardly move the few hyperparameters, and one search serves all folds.
         """
-        after, K = WarmStart.after(criterion, tuning), len(self.folds)
-        fits = [after] * K
-        if not self.searcher.are_many:
-            groups = [range(K // 2), range(K // 2, K)] if auxiliary else [range(k, k + 1) for k in range(K)]
-            parts = [self.folds.without(group) for group in groups]
-            calls = [
-                delayed(_search)(part, criterion, self.searcher.quiet, after, SCHEDULE.shared_fold_evaluations)
-                for part in parts
-            ]
-            found = outcomes(self._parallel, calls)
-            fits = [fit for fit, group in zip(found, groups, strict=True) for _ in group]
-        return Searched(start, 0.0, fits, criterion, tuning, auxiliary)
-
-    def _one_length_scale(self, shared: Searched, labels: LabelModel) -> Judged:
-        """Judge one length scale for all inputs, which is a candidate unless a spread is given."""
-        judged = Judged(shared, labels, Scale(), self._predict(shared, labels, Scale()))
-        if self.declared.gated or not self.declared.spreads:
-            self.judged.append(judged)
-        return judged
-
-    def _with_spread(self, spread: float, below: Judged, many: bool) -> Judged | None:
-        """Return the candidate with a spread; None if it gains nothing."""
-        gated = self.declared.gated
-
-        def gains(logs: Array) -> bool:
-            undecided = many and len(logs) < len(below.log_proba)
-            return not gated or undecided or self.folds.gain(logs, below.log_proba) > 0.0
-
-        # Where the spread is given, searches of folds are as long as that of all rows, or they would tell too little.
-        budget = self.searcher.settings.limits.max_evaluations if self.thorough and not gated else None
-        searched = replace(below.searched, spread=spread, begun=None)
-        starts = below.searched.starts(self.folds.problem.X.shape[1])
-        return self._searched(searched, starts, budget, below.labels, below.scale, many, gains)
+        searched = Searched(family, 0.0, self.folds, (begun,) * len(self.folds), begun)
+        if self.searcher.are_many:
+            return searched
+        settings = after(family.criterion, begun, self.searcher.quiet.going_on(SCHEDULE.shared_fold_evaluations))
+        jobs = [
+            delayed(_search)(self.folds.without(some), family.criterion, begun.hyperparameters, settings)
+            for some in left_out
+        ]
+        found = list(outcomes(self._parallel, jobs))
+        return replace(searched, ends=tuple(end for end, some in zip(found, left_out, strict=True) for _ in some))
 
     def _searched(
-        self,
-        searched: Searched,
-        starts: Sequence[WarmStart],
-        budget: int | None,
-        labels: LabelModel,
-        scale: Scale,
-        many: bool,
-        pays: Callable[[Array], bool],
+        self, near: Searched, labels: LabelModel, scale: Scale, pays: Callable[[Array], bool]
     ) -> Judged | None:
-        """Search on each fold from its neighbour; None as soon as that does not pay, on the first folds or on all."""
-        settings = self.searcher.quiet.with_spread(searched.spread)
-        jobs: list[tuple[Any, ...]] = [(k, one, settings, budget, labels, scale) for k, one in enumerate(starts)]
-        first = self._jobs(searched, jobs[: SCHEDULE.first_folds])
-        fits, logs = [fit for fit, _ in first], np.concatenate([log for _, log in first])
+        """Judge a candidate by a search of its own; None as soon as that does not pay, on the first folds or on all.
+
+        On each fold it begins where that of its neighbour has ended: ``near`` still has those ends.
+        """
+        first, rest = self.folds.halves
+        found = replace(near, begun=None, ends=tuple(outcomes(self._parallel, self._searches(near, first))))
+        logs = self._predict(found, labels, scale, first)
         if not pays(logs):
             return None
-        rest = jobs[SCHEDULE.first_folds :]
-        if many:  # they take what was found
-            mean = WarmStart.mean(fits)
-            rest = [(k, mean, None, None, labels, scale) for k, *_ in rest]
-        if rest:
-            others = self._jobs(searched, rest)
-            fits, logs = [*fits, *(fit for fit, _ in others)], np.concatenate([logs, *(log for _, log in others)])
-            if not pays(logs):
-                return None
-        return Judged(replace(searched, fits=fits), labels, scale, logs)
+        if not self._many:  # otherwise these folds take what was found
+            found = replace(found, ends=(*found.ends, *outcomes(self._parallel, self._searches(near, rest))))
+        logs = np.concatenate([logs, self._predict(found, labels, scale, rest)])
+        return Judged(found, labels, scale, logs) if pays(logs) else None
 
-    def _other_labels(self, main: Judged, others: Sequence[LabelModel]) -> None:
+    def _try(self, searched: Searched, labels: LabelModel, scale: Scale) -> None:
+        """Judge a candidate on the first folds, and on all if stacking would give it a weight there."""
+        first, rest = self.folds.halves
+        logs = self._predict(searched, labels, scale, first)
+        if self._has_weight(logs):
+            logs = np.concatenate([logs, self._predict(searched, labels, scale, rest)])
+            self.judged.append(Judged(searched, labels, scale, logs))
+
+    def _other_labels(self, searched: Searched, others: Sequence[LabelModel]) -> None:
         """Judge the search that gained most with other label models."""
-        searched = main.searched
         for labels in others:
-            scale = labels.scale(self.searcher.coarse, WarmStart.mean(searched.fits).model)
-            if scale is not None:
-                self._try(searched, labels, scale)
+            found = labels.scale(self.searcher.coarse, mean_of(searched.ends))
+            if found is not None:
+                self._try(searched, labels, found[0])
 
     def _other_view(self, main: Judged) -> None:
         """Judge normal scores of the inputs, searched from where the inputs as they are have led, if they differ."""
@@ -229,11 +217,81 @@ class Jury:
         view = NormalScores.of(problem.X, problem.weights) if self.declared.scored else None
         if view is None or view.distance(problem.X, problem.weights) < SCHEDULE.scored_from:
             return
-        searched = replace(main.searched, begun=None, view=view)
-        starts, many = main.searched.fits, self.searcher.are_many
-        found = self._searched(searched, starts, None, main.labels, main.scale, many, self._has_weight)
+        folds = replace(self.folds, problem=selected(problem, view))
+        seen = replace(main.searched, begun=None, folds=folds, view=view)
+        found = self._searched(seen, main.labels, main.scale, self._has_weight)
         if found is not None:
             self.judged.append(found)
+
+    def hear_screened(self) -> None:
+        """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
+        declared = self.declared
+        if not declared.screens or self.is_late:
+            return
+        splits = [self.folds.split(k) for k in range(len(self.folds))]
+        jobs = [delayed(_judge_screens)(*split, self.searcher.quiet, declared) for split in splits]
+        folds = list(outcomes(self._parallel, jobs))
+        self._count(len(jobs))
+        for screen in declared.screens:
+            if all(screen in fold for fold in folds):
+                logs = np.concatenate([fold[screen] for fold in folds])
+                searched = Searched(declared.main, 0.0, self.folds, screen=screen)
+                self.judged.append(Judged(searched, declared.main.labels[0], Scale(), logs))
+
+    def _searches(self, near: Searched, which: range) -> list[Any]:
+        """Return the jobs that search without the rows of some folds, from where ``near`` has ended.
+
+        Those with a length scale for each input begin at the optimum of all rows with one; what was learnt of the
+        curvature there tells nothing of them.
+        """
+        criterion, splits = near.family.criterion, [near.folds.split(k)[0] for k in which]
+        settings = self.searcher.quiet.with_spread(near.spread)
+        jobs = []
+        for k, inside in zip(which, splits, strict=True):
+            end = near.begun or near.ends[k]
+            own = settings.going_on(self._evaluations(inside.n))
+            if end.hyperparameters.is_isotropic and near.spread > 0:
+                start = end.hyperparameters.as_ard(inside.X.shape[1])
+            else:
+                start, own = end.hyperparameters, after(criterion, end, own)
+            jobs.append(delayed(_search)(inside, criterion, start, own))
+        return jobs
+
+    def _predict(self, searched: Searched, labels: LabelModel, scale: Scale, which: range) -> Array:
+        """Return what a candidate says of the rows that some folds leave out."""
+        jobs = [delayed(_predict)(*searched.folds.split(k), labels, scale(searched.model(k))) for k in which]
+        logs = [np.empty((0, self.folds.problem.n_classes)), *outcomes(self._parallel, jobs)]
+        self._count(len(jobs))
+        return np.concatenate(logs)
+
+    @property
+    def _many(self) -> bool:
+        """Whether the searches of the first folds serve the others."""
+        return self.searcher.are_many and self.declared.gated
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no time is left for further candidates."""
+        return self.searcher.settings.limits.is_late
+
+    def _evaluations(self, n_rows: int) -> int:
+        """Return the evaluations of a search on so many rows of a fold.
+
+        Where the spread is given they are as many as on all rows, or they would tell too little.
+        """
+        most = self.searcher.settings.limits.max_evaluations
+        if self.thorough and not self.declared.gated and most is not None:
+            return most
+        return SCHEDULE.many_fold_evaluations if SCHEDULE.are_many(n_rows) else SCHEDULE.fold_evaluations
+
+    def _gains(self, before: Judged) -> Callable[[Array], bool]:
+        """Return whether first rows of the long table are more probable than before, if that is asked for."""
+
+        def gains(logs: Array) -> bool:
+            undecided = self._many and len(logs) < len(before.log_proba)
+            return not self.declared.gated or undecided or self.folds.gain(logs, before.log_proba) > 0.0
+
+        return gains
 
     def _has_weight(self, logs: Array) -> bool:
         """Say whether stacking would give a candidate a weight, by what it says of first rows of the long table."""
@@ -241,98 +299,32 @@ class Jury:
         weights = stacking_weights(self._table([*others, logs]), self.folds.weights[: len(logs)])
         return bool(weights[-1] >= 0.5 * SCHEDULE.least_weight)
 
-    def _try(self, searched: Searched, labels: LabelModel, scale: Scale) -> None:
-        """Judge a candidate on the first folds, and on all if stacking would give it a weight there."""
-        logs = self._predict(searched, labels, scale, range(min(SCHEDULE.first_folds, len(self.folds))))
-        if not self._has_weight(logs):
-            return
-        rest = range(SCHEDULE.first_folds, len(self.folds))
-        if len(rest):
-            logs = np.concatenate([logs, self._predict(searched, labels, scale, rest)])
-        self.judged.append(Judged(searched, labels, scale, logs))
+    def _table(self, columns: Sequence[Array]) -> Array:
+        return np.column_stack([self.folds.own(column) for column in columns])
 
-    def _auxiliaries(self) -> None:
-        """Judge the auxiliary models."""
-        for aux in self.declared.auxiliaries:
-            own = replace(self.searcher, problem=self.searcher.few, criterion=aux.criterion)
-            tuning = own.first(aux.start, own.quiet)
-            self._try(self._on_folds(aux.start, tuning, aux.criterion, auxiliary=True), aux.labels, Scale())
 
-    def _screened(self) -> None:
-        """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
-        declared = self.declared
-        if not declared.screens:
-            return
-        criterion, settings = self.searcher.criterion, self.searcher.quiet
-        calls = [
-            delayed(_judge_screens)(*self.folds.split(k), criterion, settings, declared) for k in range(len(self.folds))
-        ]
-        folds = list(outcomes(self._parallel, calls))
-        self._count(len(calls))
-        for screen in declared.screens:
-            if all(screen in fold for fold in folds):
-                logs = np.concatenate([fold[screen] for fold in folds])
-                searched = Searched(declared.start, 0.0, (), criterion, screen=screen)
-                self.judged.append(Judged(searched, declared.labels[0], Scale(), logs))
+def _search(inside: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
+    """Search on the rows that stay in, on one thread: digits do not depend on the number of other processes."""
+    with one_thread():
+        return drive(settings.task(inside, criterion, start))
 
-    def _predict(self, searched: Searched, labels: LabelModel, scale: Scale, which: range | None = None) -> Array:
-        """Return what models without a search of their own say of the rows that folds leave out."""
-        numbers = range(len(self.folds)) if which is None else which
-        jobs = [(k, searched.fits[k], None, None, labels, scale) for k in numbers]
-        return np.concatenate([logs for _, logs in self._jobs(searched, jobs)])
 
-    def _folds_of(self, searched: Searched) -> Folds:
-        """Return the folds as a candidate sees them."""
-        if searched.view is None:
-            return self.folds
-        return replace(self.folds, problem=selected(self.folds.problem, searched.view))
-
-    def _jobs(self, searched: Searched, jobs: Sequence[tuple[Any, ...]]) -> list[tuple[WarmStart, Array]]:
-        folds = self._folds_of(searched)
-        calls = [delayed(_judge)(*folds.split(k), searched.criterion, *rest) for k, *rest in jobs]
-        results = list(outcomes(self._parallel, calls))
-        self._count(len(calls))
-        return results
+def _predict(inside: Problem, outside: Array, labels: LabelModel, model: Model) -> Array:
+    """Return log-probabilities of the rows left out from a model trained on the others, on one thread."""
+    with one_thread():
+        return labels.train(inside, model).predictor.log_proba(outside)
 
 
 def _judge_screens(
-    inside: Problem, outside: Array, criterion: Criterion, settings: SearchSettings, declared: CandidateList
+    inside: Problem, outside: Array, settings: SearchSettings, declared: CandidateList
 ) -> dict[str, Array]:
     """Screen the inputs on the rows that stay in, search from the prior's mean, and predict the others."""
     with one_thread():
         found = {}
         for screen, selection in selections_of(inside, declared).items():
             if len(selection.inputs):
-                tuning = screened_search(inside, criterion, settings, declared, selection)
-                trained = declared.labels[0].train(selected(inside, selection), tuning.hyperparameters)
+                seen = selected(inside, selection)
+                tuning = screened_search(seen, settings, declared, selection)
+                trained = declared.main.labels[0].train(seen, tuning.hyperparameters)
                 found[screen] = trained.predictor.log_proba(selection(outside))
         return found
-
-
-def _search(
-    inside: Problem, criterion: Criterion, settings: SearchSettings, start: WarmStart, evaluations: int | None
-) -> WarmStart:
-    """Return where a search on the rows that stay in ends, on one thread."""
-    with one_thread():
-        settings = for_fold(settings, inside.n, start, evaluations)
-        return WarmStart.after(criterion, tune_problem(inside, criterion, start.model, settings))
-
-
-def _judge(
-    inside: Problem,
-    outside: Array,
-    criterion: Criterion,
-    start: WarmStart,
-    settings: SearchSettings | None,
-    evaluations: int | None,
-    labels: LabelModel,
-    scale: Scale,
-) -> tuple[WarmStart, Array]:
-    """Search on the rows that stay in, unless there are no settings, and predict the others.
-
-    On one thread, so that the digits do not depend on the number of other processes.
-    """
-    if settings is not None:
-        start = _search(inside, criterion, settings, start, evaluations)
-    with one_thread():
-        return start, labels.train(inside, scale(start.model)).predictor.log_proba(outside)

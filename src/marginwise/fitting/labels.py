@@ -79,14 +79,11 @@ class Trained(NamedTuple):
     sites: Sites | None = None
 
 
-class Scale(NamedTuple):
-    """The C of a label model, in the place of that which the search found; None leaves it as it is.
-
-    ``sites`` are those of the rows that it was found on: what training on the same rows can be started from.
-    """
+@dataclass(frozen=True)
+class Scale:
+    """The C of a label model, in the place of that which the search found; None leaves it as it is."""
 
     C: float | None = None
-    sites: Sites | None = None
 
     def __call__(self, model: Model) -> Model:
         """Return the model at this scale."""
@@ -104,9 +101,16 @@ class LabelModel(ABC):
         """What finds the shape of the kernel for these labels, in closed form."""
         return LeastSquaresLeaveOneOut()
 
-    def scale(self, problem: Problem, model: Model) -> Scale | None:
-        """Return the scale of a model that a search by other labels found; None if there is none."""
-        return Scale()
+    def suits(self, n_classes: int) -> bool:
+        """Say whether it is for so many classes."""
+        return True
+
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
+        """Return the scale of a model that a search by other labels found; None if there is none.
+
+        With it come the sites that training on these rows can be started from, where they are at hand.
+        """
+        return Scale(), None
 
     @abstractmethod
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
@@ -127,6 +131,9 @@ class SlackLabels(LabelModel):
 
     name: ClassVar[str] = "slack"
     slack: Slack
+
+    def suits(self, n_classes: int) -> bool:
+        return n_classes <= 2
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         if problem.inducing is None:
@@ -173,12 +180,14 @@ class SoftmaxLabels(LabelModel):
 
     name: ClassVar[str] = "softmax"
 
-    def scale(self, problem: Problem, model: Model) -> Scale | None:
-        """Return the C under which examples left out are most probable, where classes are not too many."""
-        if problem.n_classes > SCHEDULE.softmax_classes:
-            return None
+    def suits(self, n_classes: int) -> bool:
+        """Say whether classes are not too many: the mode of many is far."""
+        return n_classes <= SCHEDULE.softmax_classes
+
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
+        """Return the C under which examples left out are most probable."""
         found = best_softmax_C(problem, model)
-        return None if found is None else Scale(*found)
+        return None if found is None else (Scale(found[0]), found[1])
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
@@ -210,6 +219,10 @@ class OrderedLabels(LabelModel):
 
     order: tuple[int, ...]
 
+    def suits(self, n_classes: int) -> bool:
+        """Say whether there is an order to speak of: two classes always have one."""
+        return n_classes >= 3
+
     @property
     def criterion(self) -> Criterion:
         return OrderedLeaveOneOut(self.order)
@@ -239,10 +252,10 @@ class ThresholdLabels(OrderedLabels):
 
     name: ClassVar[str] = "thresholds"
 
-    def scale(self, problem: Problem, model: Model) -> Scale | None:
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
         """Return the C under which examples left out are most probable."""
         C = best_threshold_C(problem, model, self.order)
-        return None if C is None else Scale(C)
+        return None if C is None else (Scale(C), None)
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         posterior, (link, *_) = threshold_map(problem, model, self.order)

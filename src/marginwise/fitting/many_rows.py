@@ -15,19 +15,20 @@ from scipy.special import ndtri
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.threads import one_thread
-from marginwise.fitting.candidates import Candidate, Family
-from marginwise.fitting.config import Choice, Chosen, FitConfig
+from marginwise.fitting.candidates import Family
+from marginwise.fitting.config import Chosen, FitConfig
 from marginwise.fitting.folds import sample_of, sample_rows
 from marginwise.fitting.labels import LabelModel, Scale, SoftmaxLabels, ThresholdLabels
-from marginwise.fitting.optima import best_only, distinct_optima
+from marginwise.fitting.members import Member
+from marginwise.fitting.optima import optima_of
 from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher, WarmStart, selected, with_curvature, with_restarts
+from marginwise.fitting.searching import Searcher, curvature_of, selected, with_restarts
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.multiplicity import assign_groups, units_of
 from marginwise.problem import Problem
-from marginwise.tuning import Tuning, tune_problem
+from marginwise.tuning import Tuning
 
 #: With the seed it draws the rows that searches with many length scales begin on.
 _NEAR = 7
@@ -39,26 +40,25 @@ _PARTS = 3
 def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
     """Return what to train on so many rows, of which there is a sample to tune on."""
     declared = config.declared
-    choices: list[Choice] = []
+    members: list[Member] = []
     with one_thread():
         for family in declared.families:
-            if choices and config.settings.limits.is_late:
+            if members and config.settings.limits.is_late:
                 break
             own = _Searches(sample, n_rows, None, config, family)
-            begun = own.searcher.first(declared.start, own.searcher.quiet if choices else config.settings)
-            optima = distinct_optima(begun) if config.all_optima else best_only(begun)
+            begun = own.searcher.first(family.start, own.searcher.quiet if members else config.settings)
             spreads = declared.spreads
-            for one in optima:
-                choices.append(own.choice(one.tuning, spreads, one.share))
-                spreads = (choices[-1].candidate.spread,)  # the others take it
+            for tuning, share in optima_of(begun, several=config.all_optima):
+                members.append(own.member(tuning, spreads, share))
+                spreads = (members[-1].spread,)  # the others take it
         if declared.scored and not config.settings.limits.is_late:
             view = NormalScores.of(sample.X, sample.weights)
             seen = selected(sample, view)
-            families = [declared.family_of(choice.candidate.labels) for choice in choices]
+            families = [declared.family_of(member.candidate.labels) for member in members]
             others = [_Searches(seen, n_rows, view, config, family) for family in families]
-            choices += [own.again(choice) for own, choice in zip(others, choices, strict=True)]
-    total = sum(choice.weight for choice in choices)
-    return Chosen([choice._replace(weight=choice.weight / total) for choice in choices], None)
+            members += [own.again(member) for own, member in zip(others, members, strict=True)]
+    total = sum(member.weight for member in members)
+    return Chosen([replace(member, weight=member.weight / total) for member in members], None)
 
 
 class _Searches(NamedTuple):
@@ -74,20 +74,19 @@ class _Searches(NamedTuple):
     def searcher(self) -> Searcher:
         return Searcher(self.rows, self.family.criterion, self.config.settings)
 
-    def choice(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Choice:
+    def member(self, begun: Tuning, spreads: tuple[float, ...], weight: float) -> Member:
         """Return a member from where a search with one length scale has ended, with the best of some spreads."""
         spread, near = self._near(begun, spreads)
         tuning = with_restarts(begun, self._last(spread, near, SCHEDULE.wide_evaluations))
         labels, scale = self._labels(tuning.hyperparameters)
-        return Choice(Candidate(self.config.declared.start, spread, labels), tuning, scale, weight, self.view)
+        return Member(self.family.candidate(spread, labels), weight, tuning, scale, self.view)
 
-    def again(self, found: Choice) -> Choice:
+    def again(self, found: Member) -> Member:
         """Return a member from where another's search has ended, who saw the same rows in another way."""
-        near = WarmStart.after(self.searcher.criterion, found.tuning)
-        tuning = self._last(found.candidate.spread, near, SCHEDULE.view_evaluations)
-        return found._replace(tuning=tuning, view=self.view)
+        tuning = self._last(found.spread, found.tuning, SCHEDULE.view_evaluations)
+        return replace(found, tuning=tuning, view=self.view)
 
-    def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, WarmStart]:
+    def _near(self, begun: Tuning, spreads: tuple[float, ...]) -> tuple[float, Tuning]:
         """Search with a length scale for each input on few rows; the others choose among several spreads.
 
         The criterion could not: it is optimistic, the more so the more freely length scales may differ. A larger spread
@@ -95,15 +94,14 @@ class _Searches(NamedTuple):
         """
         searcher, n = self.searcher, self.rows.n
         quiet = replace(searcher, settings=searcher.quiet)
-        chosen, before = (0.0, WarmStart.after(searcher.criterion, begun)), None
-        start = chosen[1].freed(self.rows.X.shape[1])
+        chosen, before = (0.0, begun), None
+        start = begun.hyperparameters.as_ard(self.rows.X.shape[1])
         rng = np.random.default_rng([self.config.settings.seed, _NEAR])
         few, left = _parted(self.rows, min(SCHEDULE.near_rows, 2 * n // 3), rng)
         near, others = self.rows.subset(few), self.rows.subset(left)
         for spread in sorted(spreads):
-            tuning = quiet.near(near, start, spread, SCHEDULE.near_evaluations)
-            found = WarmStart.after(searcher.criterion, tuning)
-            told = self._told(near, others, found.model) if len(spreads) > 1 else None
+            found = quiet.near(near, start, spread, SCHEDULE.near_evaluations)
+            told = self._told(near, others, found.hyperparameters) if len(spreads) > 1 else None
             if told is None or before is None or not _clearly_negative(told - before, others):
                 chosen, before = (spread, found), told
         return chosen
@@ -113,10 +111,11 @@ class _Searches(NamedTuple):
         logs = self.family.labels[0].train(near, model).predictor.log_proba(others.X)
         return logs[np.arange(others.n), others.labels]
 
-    def _last(self, spread: float, near: WarmStart, evaluations: int) -> Tuning:
+    def _last(self, spread: float, near: Tuning, evaluations: int) -> Tuning:
         """Search on the sample in blocks."""
-        rows = self._in_blocks(self.rows, near.model, single=self.family.criterion.closed_form)
-        return self.searcher.near(rows, near, spread, evaluations)
+        start, criterion = near.hyperparameters, self.family.criterion
+        rows = self._in_blocks(self.rows, start, single=criterion.closed_form)
+        return self.searcher.near(rows, start, spread, evaluations, curvature_of(criterion, near))
 
     def _labels(self, model: Model) -> tuple[LabelModel, Scale]:
         """Return the label model under which rows left out are most probable, with its scale.
@@ -132,9 +131,10 @@ class _Searches(NamedTuple):
         for labels in declared:
             if isinstance(labels, (SoftmaxLabels, ThresholdLabels)) and self.n_rows > SCHEDULE.softmax_rows:
                 continue  # its mode is a long way
-            scale = labels.scale(rows, model)
-            if scale is not None and len(declared) > 1:
-                left_out = labels.train(rows, scale(model), scale.sites).log_left_out
+            found = labels.scale(rows, model)
+            if found is not None and len(declared) > 1:
+                scale, sites = found
+                left_out = labels.train(rows, scale(model), sites).log_left_out
                 value = float(rows.weights @ left_out[np.arange(rows.n), rows.labels])
                 if value > best_value:
                     best, best_value = (labels, scale), value

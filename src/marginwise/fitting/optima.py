@@ -6,8 +6,7 @@ to combine the resulting classifiers in some ensemble or voting scheme" (Gold & 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,27 +16,15 @@ from marginwise.search.trace import Tuning
 _SAME_OPTIMUM = 0.02
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """An optimum that searches have found; ``share`` is that of the searches that converged to it."""
+def optima_of(tuning: Tuning, *, several: bool = True) -> list[tuple[Tuning, float]]:
+    """Return the optima of the searches that converged, the best first, each with its share of them.
 
-    share: float
-    tuning: Tuning
-
-
-def best_only(tuning: Tuning) -> list[Optimum]:
-    """Return the best of all searches as the only optimum."""
-    return [Optimum(1.0, tuning)]
-
-
-def distinct_optima(tuning: Tuning) -> list[Optimum]:
-    """Return the optima of the searches that converged, the best first; if none did, the best of all alone.
-
-    Searches that ended at the same place are one optimum with a larger share. Each has all searches as its restarts.
+    The best of all searches alone if none did, or if not ``several`` are wanted. Searches that ended at the same place
+    are one optimum with a larger share. Each has all searches as its restarts.
     """
-    runs = sorted((run for run in tuning.restarts if run.status.ok), key=_rank)
+    runs = sorted((run for run in tuning.restarts if run.status.ok), key=_rank) if several else []
     if not runs:
-        return best_only(tuning)
+        return [(tuning, 1.0)]
     found: list[list[Tuning]] = []
     for run in runs:
         near = next((group for group in found if _distance(group[0], run) < _SAME_OPTIMUM), None)
@@ -45,7 +32,7 @@ def distinct_optima(tuning: Tuning) -> list[Optimum]:
             found.append([run])
         else:
             near.append(run)
-    return [Optimum(len(group) / len(runs), _as_tuning(group[0], tuning.restarts)) for group in found]
+    return [(replace(group[0], restarts=tuning.restarts), len(group) / len(runs)) for group in found]
 
 
 def _rank(run: Tuning) -> float:
@@ -55,7 +42,3 @@ def _rank(run: Tuning) -> float:
 
 def _distance(first: Tuning, second: Tuning) -> float:
     return float(np.abs(first.hyperparameters.to_vector() - second.hyperparameters.to_vector()).max())
-
-
-def _as_tuning(run: Tuning, runs: Sequence[Tuning]) -> Tuning:
-    return replace(run, restarts=tuple(runs))

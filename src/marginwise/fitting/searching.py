@@ -29,31 +29,6 @@ _COARSE, _HALF, _FEW = 4, 5, 6
 
 
 @dataclass(frozen=True, eq=False)
-class WarmStart:
-    """Where a search ended: what the next one near by begins with."""
-
-    model: Model
-    curvature: Pairs = ()
-
-    @classmethod
-    def after(cls, criterion: Criterion, tuning: Tuning) -> WarmStart:
-        """Return what a search leaves to the next; curvature only if it followed gradients that can be relied on."""
-        path = [record.point for record in tuning.trace.accepted]
-        known = criterion.smooth and all(point.gradient is not None and np.isfinite(point.score) for point in path)
-        return cls(tuning.hyperparameters, pairs_of(path) if known else ())
-
-    def freed(self, n_inputs: int) -> WarmStart:
-        """Return the same with a length scale for each input; what was learnt with one tells nothing of them."""
-        return WarmStart(self.model.as_ard(n_inputs)) if self.model.is_isotropic else self
-
-    @classmethod
-    def mean(cls, several: Sequence[WarmStart]) -> WarmStart:
-        """Return the mean in the logarithms of where several searches ended, with the curvature of the first."""
-        logs = np.mean([one.model.to_vector() for one in several], axis=0)
-        return cls(several[0].model.with_vector(logs), several[0].curvature)
-
-
-@dataclass(frozen=True, eq=False)
 class Searcher:
     """Searches of one criterion on one table, and on parts of it."""
 
@@ -78,7 +53,8 @@ class Searcher:
 
     def scaled(self, labels: LabelModel, tuning: Tuning) -> Scale | None:
         """Return the scale of a label model where a search ended, from as many rows as that is worth."""
-        return labels.scale(self.coarse, tuning.hyperparameters)
+        found = labels.scale(self.coarse, tuning.hyperparameters)
+        return None if found is None else found[0]
 
     @property
     def quiet(self) -> SearchSettings:
@@ -98,23 +74,24 @@ class Searcher:
         if settings.search is None and search is not None and part.n >= SCHEDULE.halve_from:
             half = sample_of(part, part.n // 2, np.random.default_rng([settings.seed, _HALF]))
             found = tune_problem(half, self.criterion, start, replace(self.quiet, search=search))
-            after = WarmStart.after(self.criterion, found)
-            start, search = after.model, with_curvature(search, after.curvature)
+            start, search = found.hyperparameters, with_curvature(search, curvature_of(self.criterion, found))
         return tune_problem(part, self.criterion, start, replace(settings, search=search))
 
     def restarted(self, start: Model, spread: float) -> Tuning:
         """Search with this spread and the restarts that were asked for, on some of the rows if they are many."""
         return tune_problem(self.coarse, self.criterion, start, self.settings.with_spread(spread))
 
-    def last(self, spread: float, folds: Sequence[WarmStart]) -> Tuning:
+    def last(self, spread: float, found: Sequence[Tuning]) -> Tuning:
         """Search on all rows from the mean of what was found on parts of them."""
         # What one part says of many length scales is not as near as a mean of several.
-        near = self.are_many and (spread == 0 or len(folds) > 1)
+        near = self.are_many and (spread == 0 or len(found) > 1)
         budget = SCHEDULE.many_last_evaluations if near else SCHEDULE.last_evaluations
-        start, settings = WarmStart.mean(folds), self.settings.with_spread(spread).going_on(budget)
-        search = with_curvature(settings.search, start.curvature)
-        settings = replace(settings, search=search, seed=0, n_jobs=1)
-        return tune_problem(self.problem, self.criterion, start.model, settings)
+        settings = after(self.criterion, found[0], self.settings.with_spread(spread).going_on(budget))
+        return tune_problem(self.problem, self.criterion, mean_of(found), replace(settings, seed=0, n_jobs=1))
+
+    def refined(self, found: Tuning, spread: float) -> Tuning:
+        """Search on from an optimum on all rows, where it was found on a part of them."""
+        return with_restarts(found, self.last(spread, [found])) if self.are_many else found
 
     def polished(self, problem: Problem, spread: float, tuning: Tuning) -> Tuning:
         """Search on with new inducing inputs, those of ``problem``: at a low rank an evaluation is cheap."""
@@ -125,15 +102,15 @@ class Searcher:
         """Return the search asked for; by default one that ends when it gains nothing that examples would show."""
         return self._ending(problem, search, SCHEDULE.no_gain, SCHEDULE.no_gain_moves)
 
-    def near(self, problem: Problem, start: WarmStart, spread: float, evaluations: int) -> Tuning:
+    def near(self, problem: Problem, start: Model, spread: float, evaluations: int, curvature: Pairs = ()) -> Tuning:
         """Search on other rows with a length scale for each input, from where another has ended.
 
         By default it ends at a move that gains less than what is open about one or two hyperparameters anyway.
         """
         settings = self.settings.with_spread(spread).going_on(evaluations)
         search = self._ending(problem, settings.search, SCHEDULE.small_gain, 1)
-        settings = replace(settings, search=with_curvature(search, start.curvature), seed=0, n_jobs=1)
-        return tune_problem(problem, self.criterion, start.model, settings)
+        settings = replace(settings, search=with_curvature(search, curvature), seed=0, n_jobs=1)
+        return tune_problem(problem, self.criterion, start, settings)
 
     def _ending(self, problem: Problem, search: Search[Any] | None, gain: float, moves: int) -> Search[Any] | None:
         """Return the search asked for; by default one that ends when moves gain so little in the sum."""
@@ -142,13 +119,22 @@ class Searcher:
         return QuasiNewton(gain_tolerance=gain / float(problem.weights.sum()), moves=moves)
 
 
-def for_fold(settings: SearchSettings, n_rows: int, start: WarmStart, evaluations: int | None) -> SearchSettings:
-    """Return settings of a search on so many rows of a fold; ``evaluations`` are those of the schedule if None."""
-    if evaluations is None:
-        many = SCHEDULE.are_many(n_rows)
-        evaluations = SCHEDULE.many_fold_evaluations if many else SCHEDULE.fold_evaluations
-    settings = settings.going_on(evaluations)
-    return replace(settings, search=with_curvature(settings.search, start.curvature))
+def mean_of(found: Sequence[Tuning]) -> Model:
+    """Return the mean in the logarithms of where several searches ended."""
+    models = [one.hyperparameters for one in found]
+    return models[0].with_vector(np.mean([model.to_vector() for model in models], axis=0))
+
+
+def curvature_of(criterion: Criterion, found: Tuning) -> Pairs:
+    """Return what a search has learnt of the curvature, if it followed gradients that can be relied on."""
+    path = [record.point for record in found.trace.accepted]
+    known = criterion.smooth and all(point.gradient is not None and np.isfinite(point.score) for point in path)
+    return pairs_of(path) if known else ()
+
+
+def after(criterion: Criterion, found: Tuning, settings: SearchSettings) -> SearchSettings:
+    """Return settings of a search that goes on near where another has ended, with what that has learnt."""
+    return replace(settings, search=with_curvature(settings.search, curvature_of(criterion, found)))
 
 
 def selections_of(problem: Problem, declared: CandidateList) -> dict[str, Selection]:
@@ -164,17 +150,18 @@ def selected(problem: Problem, view: View) -> Problem:
     return replace(problem, X=view(X) if isinstance(X, np.ndarray) else X.map_blocks(view, dtype=float))
 
 
-def screened_search(
-    problem: Problem, criterion: Criterion, settings: SearchSettings, declared: CandidateList, selection: Selection
-) -> Tuning:
-    """Search with one length scale for the selected inputs, from the prior's mean: labels have chosen these already."""
+def screened_search(seen: Problem, settings: SearchSettings, declared: CandidateList, selection: Selection) -> Tuning:
+    """Search with one length scale for the inputs of a selection, which are all that is seen.
+
+    From the prior's mean: labels have chosen these inputs already.
+    """
     own = None
     if declared.columns is not None:
         own = tuple(np.unique(np.asarray(declared.columns)[selection.inputs], return_inverse=True)[1].tolist())
     assert settings.prior is not None
     start = start_of(declared.form, own, len(selection.inputs), settings.prior)
     short = replace(settings.going_on(SCHEDULE.screened_evaluations), n_jobs=1, seed=0)
-    return tune_problem(selected(problem, selection), criterion, start, short)
+    return tune_problem(seen, declared.main.criterion, start, short)
 
 
 def with_curvature(search: Search[Any] | None, pairs: Pairs) -> Search[Any] | None:

@@ -8,22 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.covariance.blocks import as_blocks
-from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
 from marginwise.fitting.config import Chosen, FitConfig, TrainingData
-from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.labels import SoftmaxLabels, Trained
+from marginwise.fitting.members import Member
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import selected
 from marginwise.fitting.stacking import combined, kept_weights
-from marginwise.inference.prediction import LatentPredictor
 from marginwise.problem import Problem
 from marginwise.search.progress import stage
 from marginwise.status import CONVERGED, Code, Status
-from marginwise.svm.api import solve_svm
-from marginwise.svm.pairs import PairMachines
 
 _OUT_OF_TIME = Status(
     False, "max_seconds was used up: searches ended early, and candidates may have been left out", Code.BUDGET
@@ -36,24 +32,22 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
     in_time = _OUT_OF_TIME if config.settings.limits.is_late else CONVERGED
     problem, policy = data.all, config.policy
     members, trained = [], []
-    for choice in chosen.choices:
-        labels, model = choice.candidate.labels, choice.scale(choice.tuning.hyperparameters.pruned())
+    for member in chosen.members:
+        labels, model = member.candidate.labels, member.hyperparameters
         rows, seen = problem, data.seen
-        if choice.view is not None:
-            rows, seen = selected(problem, choice.view), choice.view(seen)
-        rows = policy.for_training(labels, rows, seen, model, len(chosen.choices))
+        if member.view is not None:
+            rows, seen = selected(problem, member.view), member.view(seen)
+        rows = policy.for_training(labels, rows, seen, model, len(chosen.members))
         start = policy.start(labels, rows, seen, model)
-        if start is None and isinstance(labels, SoftmaxLabels):  # other members say nearly the same
-            known = (choice.scale.sites, *(earlier.sites for earlier in trained[::-1]))
-            start = next((sites for sites in known if sites is not None and sites.nu.shape == (rows.n, rows.n_classes)), None)
+        if start is None and members and members[-1].candidate.labels == labels:
+            start = trained[-1].sites  # another kernel's, which says nearly the same of most rows
         done = labels.train(rows, model, start)
         trained.append(done)
-        member = Member(choice.candidate, choice.weight, choice.tuning, model, log_evidence=done.log_evidence)
+        member = replace(member, log_evidence=done.log_evidence)
         if rows.inducing is None or rows.partition is not None:
-            member = replace(member, stored=done.stored, inducing=rows.inducing, partition=rows.partition)
+            members.append(replace(member, stored=done.stored, inducing=rows.inducing, partition=rows.partition))
         else:
-            member = replace(member, few_points=done.predictor)
-        members.append(replace(member, view=choice.view))
+            members.append(replace(member, few_points=done.predictor))
     if not (policy.exact or config.all_optima):
         members, trained = _stacked_again(problem, members, trained)
     held_out, corrected = _held_out(problem, config, chosen.held_out, members, trained)
@@ -67,7 +61,7 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         held.weights,
         problem.n_classes,
         config.slack,
-        config.declared.criterion.name,
+        config.declared.main.criterion.name,
         tuple(members),
         held_out,
         (),
@@ -78,12 +72,12 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         groups=held.groups,
     )
     statuses = [*(done.status for done in trained), _softmax_left_out(problem.n_classes), in_time]
-    if config.svm and not policy.exact and problem.n_classes == 2:
-        ensemble = ensemble.with_machines(low_rank_svm(problem, config.importance, ensemble))
+    if config.svm:
+        ensemble = ensemble.with_low_rank_svm(problem, config.importance)
     messages = advice(
         [member.tuning for member in members],
         statuses,
-        config.declared.criterion,
+        config.declared.main.criterion,
         config.settings.limits.max_evaluations,
         config.all_optima,
     )
@@ -137,21 +131,9 @@ def _held_out(
     return np.exp(logs), None
 
 
-def low_rank_svm(problem: Problem, importance: Array, ensemble: Ensemble) -> PairMachines:
-    """Return the SVM of two classes with the main member's inducing inputs, trained on all rows; none is kept."""
-    main, model = ensemble.main, ensemble.svm_model
-    assert isinstance(main.few_points, LatentPredictor)
-    covariance = LowRankCovariance(model.kernel, as_blocks(problem.X), main.few_points.points)
-    penalties = model.C * problem.weights * importance[problem.labels]
-    solution = solve_svm(covariance, problem.y, penalties, ensemble.slack)
-    solution.status.require()
-    points, coefficients = covariance.expansion(problem.y * solution.alpha)
-    return PairMachines(2, model.kernel, points, coefficients[None], solution.support, None)
-
-
 def _softmax_left_out(n_classes: int) -> Status:
     """Return that the softmax likelihood was not tried, where classes are too many."""
-    if n_classes <= SCHEDULE.softmax_classes:
+    if SoftmaxLabels().suits(n_classes):
         return CONVERGED
     return Status(
         False,

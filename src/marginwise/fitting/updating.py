@@ -16,11 +16,11 @@ import numpy as np
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.threads import threads_for
 from marginwise.covariance.gaussian import Sites
-from marginwise.fitting.ensemble import Ensemble, Member
+from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.labels import SlackLabels, Trained
+from marginwise.fitting.members import Member
 from marginwise.fitting.searching import selected
 from marginwise.fitting.stacking import combined
-from marginwise.fitting.training import low_rank_svm
 from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.problem import Problem
 
@@ -81,7 +81,7 @@ def updated(ensemble: Ensemble, rows: ChangedRows, *, svm: bool) -> Ensemble:
             groups=problem.groups,
         )
         if ensemble.machines is not None:
-            same = same.with_machines(low_rank_svm(problem, rows.importance, same))
+            same = same.with_low_rank_svm(problem, rows.importance)
     return same.with_latent_functions([done.predictor for done in trained], left_out)
 
 

@@ -98,8 +98,8 @@ class Linear(ColumnSum):
         return by_input(self._weights(self.klin, n_inputs), n_inputs, self.columns)
 
     def _derivatives(self, products: Array) -> Array:
-        q = self._input_weights(len(products)) * products
-        return np.concatenate([[q.sum()], self._by_scale(by_column(q, self.columns))])
+        q = self._weights(self.klin, len(products)) * by_column(products, self.columns)
+        return np.concatenate([[q.sum()], self._by_scale(q)])
 
 
 def _klin_law(n_inputs: int) -> Normal:

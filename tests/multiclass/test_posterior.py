@@ -98,6 +98,21 @@ def test_the_mode_of_two_classes_is_found_by_few_steps_which_are_shortened_where
     assert factors.count(1.0) <= 6
 
 
+@pytest.mark.parametrize("n_classes", [2, K])
+def test_a_mode_begun_from_the_sites_of_another_kernel_is_the_same_in_fewer_factorisations(n_classes, monkeypatch):
+    labels = _problem().labels % n_classes
+    problem = MulticlassProblem(X, labels.astype(float), WEIGHTS, None, np.ones(N), n_classes=n_classes)
+    covariance, factors = problem.covariance(Model(1.0, MODEL.kernel.scaled(4.0))), []
+    sites = softmax_map(problem, Model(1.0, MODEL.kernel)).sites
+    solver = type(covariance).dual_solver
+    monkeypatch.setattr(type(covariance), "dual_solver", lambda own, tau: factors.append(1) or solver(own, tau))
+    cold = softmax_mode(problem, covariance, tolerance=1e-8)
+    n_cold = len(factors)
+    warm = softmax_mode(problem, covariance, sites, tolerance=1e-8)
+    np.testing.assert_allclose(warm[1], cold[1], atol=1e-6)
+    assert len(factors) - n_cold < n_cold
+
+
 def test_softmax_without_an_example_is_near_to_training_without_it():
     posterior = softmax_map(_problem(), MODEL)
     mean, off = posterior.left_out.mean, []

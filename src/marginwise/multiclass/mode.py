@@ -36,9 +36,6 @@ _REFRESH, _WARM_REFRESH, _DEPTH = 10, 30, 6
 #: Largest change of a probability in a step up to which Newton's next one takes the same curvature.
 _NEAR = 0.05
 
-#: Least p(1 - p) after a step that had to be shortened: it went too far along rows that were all but decided.
-_LEAST_DECIDED = 0.05
-
 #: Part of ψ that is rounding where the covariance is of single precision, and the shortest part of a step.
 _ROUNDING, _SHORTEST = 1e-6, 1e-3
 
@@ -74,15 +71,14 @@ def softmax_mode(
         begin = covariance.dual_solver(start.tau)(begin)
     here = state(covariance.times(begin), begin)
     multiple, early = (_EXACT, _NEAR) if problem.n_classes == 2 else (_CURVATURE, 1.0)
-    dual, moved, length = None, 1.0, 1.0
+    dual, moved = None, 1.0
     history: list[tuple[_State, _State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         p = np.exp(here.logs)
         first = step < 3 and start is None  # the curvature changes fast
-        if dual is None or first or step % every == 0 or moved > early or length < 1.0:
-            least = max(_LEAST_DECIDED * (1.0 - length), LEAST_CURVATURE)
-            rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), least)
+        if dual is None or first or step % every == 0 or moved > early:
+            rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
             dual = covariance.dual_solver(rough)
             history.clear()
         # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.
@@ -103,7 +99,7 @@ def softmax_mode(
             del history[:-1]
         moved = np.abs(np.exp(there.logs) - p).max()
         here = after
-        if moved < tolerance and length == 1.0:
+        if moved < tolerance * length:  # a step that had to be shortened says little
             break
     return here.theta, np.exp(here.logs)
 

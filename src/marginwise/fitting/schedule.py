@@ -45,8 +45,8 @@ class Schedule:
         Evaluations of the last search on all rows; fewer where rows are many, because each costs more and the search
         begins nearer to its end.
     near_rows, near_evaluations : int
-        Rows and most evaluations of the first searches with a length scale for each input, where an exact matrix of all rows
-        would be too large; the other rows choose a spread.
+        Rows and most evaluations of the first searches with a length scale for each input, where an exact matrix of all
+        rows would be too large; the other rows choose a spread.
     worse_level : float
         Level of significance at which a larger spread has to be worse on these to be left.
     wide_rows, wide_local, wide_evaluations : int

@@ -36,8 +36,9 @@ from sklearn.svm import SVC
 from classify import METHODS as ALL
 from classify import standardise
 from marginwise import TunedSVC, posterior
-from marginwise.comparison import GRID, calibration_error
+from marginwise.comparison import calibration_error
 from marginwise.inspection import held_out_report
+from marginwise.peers import GRID
 from marginwise.svm.pairs import couple, pairs_of
 from results import Results
 

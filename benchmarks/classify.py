@@ -31,7 +31,7 @@ from sklearn.svm import SVC  # noqa: E402
 
 from gp_packages import GPyEP, GPyTorchVariational  # noqa: E402
 from marginwise import TunedSVC, load_benchmark  # noqa: E402
-from marginwise.comparison import GridSVC  # noqa: E402
+from marginwise.peers import GridSVC  # noqa: E402
 from results import Results, measure  # noqa: E402
 
 RESULTS = Results(Path("results/classify.csv"))

@@ -147,7 +147,8 @@ def _expected_loss(inputs, signs, inputs_test, y_test, kernel):
     from marginwise.model import Model
     from marginwise.problem import as_problem
     from marginwise.search import Limits
-    from marginwise.tuning import SearchSettings, tune_problem
+    from marginwise.search.restarts import tune_problem
+    from marginwise.search.settings import SearchSettings
 
     problem = as_problem(inputs, signs)
     d = inputs.shape[1] // 2

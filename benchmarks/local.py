@@ -29,7 +29,8 @@ from marginwise.model import Model
 from marginwise.multiclass.posterior import least_squares
 from marginwise.problem import MulticlassProblem, Problem
 from marginwise.search import Limits
-from marginwise.tuning import SearchSettings, tune_problem
+from marginwise.search.restarts import tune_problem
+from marginwise.search.settings import SearchSettings
 
 TUNED_ON, TESTED, SPREAD = 1500, 4000, 1.0
 EP_TOLERANCE = 1e-3

@@ -9,6 +9,8 @@ from collections import defaultdict
 import numpy as np
 from scipy.stats import rankdata
 
+from marginwise.plots import ReliabilityDisplay
+
 MEASURES = {"error": 2, "log_loss": 4, "calibration": 4, "seconds": 2}  # and the digits shown
 
 
@@ -28,17 +30,11 @@ def measure(make, X, y, Z, z, seed):
     }
 
 
-def calibration_error(probability, positive, bins=15):
-    """Expected calibration error: mean over the rows of |accuracy - confidence| of the bin of its confidence."""
-    confidence = np.maximum(probability, 1 - probability)
-    right = (probability > 0.5) == positive
-    places = np.minimum((confidence * bins).astype(int), bins - 1)
-    total = 0.0
-    for place in range(bins):
-        inside = places == place
-        if inside.any():
-            total += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
-    return total
+def calibration_error(probability, positive):
+    """Return the expected calibration error of the predicted class, in 15 bins of equal width."""
+    return ReliabilityDisplay(
+        np.maximum(probability, 1 - probability), (probability > 0.5) == positive
+    ).calibration_error
 
 
 class Results:

@@ -125,7 +125,7 @@ def grid_svc():
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from marginwise.comparison import GridSVC
+    from marginwise.peers import GridSVC
 
     return make_pipeline(StandardScaler(), GridSVC())
 

@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 
 from marginwise import TunedSVC  # noqa: E402
-from marginwise.comparison import GridSVC  # noqa: E402
+from marginwise.peers import GridSVC  # noqa: E402
 from results import Results  # noqa: E402
 
 MEASURES = {"error": 2, "log_loss": 4, "seconds": 2}

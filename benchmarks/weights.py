@@ -31,7 +31,7 @@ from sklearn.utils.class_weight import compute_sample_weight  # noqa: E402
 
 from classify import RAETSCH, raetsch  # noqa: E402
 from marginwise import TunedSVC  # noqa: E402
-from marginwise.comparison import GRID as SVC_GRID  # noqa: E402
+from marginwise.peers import GRID as SVC_GRID  # noqa: E402
 from results import Results  # noqa: E402
 
 MEASURES = {"balanced": 1, "error": 2, "weighted": 2, "expected": 2, "test_se": 2, "train_se": 2}  # all in %

@@ -27,6 +27,7 @@ INTERNAL = {
     "estimators.tuned_svc",
     "fitting",
     "multiclass",
+    "peers",
     "reporting",
     "shapley",
     "study.paper.claims",

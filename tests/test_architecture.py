@@ -45,6 +45,7 @@ LAYERS = [
     "study",
     "plots",
     "reporting",
+    "peers",
     "comparison",
     "demo",
     "warmup",

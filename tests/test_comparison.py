@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict
 
-from marginwise.comparison import GridSVC, calibration_error, contestants, peer_names, run_parts, scores, splits
+from marginwise.comparison import calibration_error, contestants, run_parts, scores, splits
 from marginwise.errors import InvalidInputError
+from marginwise.peers import PEERS, GridSVC
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -87,7 +88,7 @@ def test_every_peer_learns_and_gives_probabilities() -> None:
     mixed[:, :3], mixed[:, 3] = X, np.where(np.arange(60) % 7 == 0, None, np.where(X[:, 1] > 0, "u", "v"))
     mixed[::9, 1] = np.nan
     for table, words in ((X, [False] * 3), (mixed, [False, False, False, True])):
-        for name, model in contestants([], peer_names(), seed=0, words=np.array(words)).items():
+        for name, model in contestants([], PEERS, seed=0, words=np.array(words)).items():
             fitted = model.fit(table[:50], Y[:50])
             assert (fitted.predict(table) == Y).mean() > 0.7, name
             np.testing.assert_allclose(fitted.predict_proba(table).sum(axis=1), 1.0)
@@ -177,8 +178,8 @@ def test_peers_search_on_folds_of_whole_groups(monkeypatch, name) -> None:
         return split(self, X, y, groups)
 
     monkeypatch.setattr(StratifiedGroupKFold, "split", watched)
-    monkeypatch.setattr("marginwise.comparison.GRID", {"C": [1.0], "gamma": [0.1, 1.0]})
-    peers = contestants([], [name], 0, np.zeros(3, dtype=bool))
+    monkeypatch.setattr("marginwise.peers.GRID", {"C": [1.0], "gamma": [0.1, 1.0]})
+    peers = contestants([], [name], 0, np.zeros(3, dtype=bool), grouped=True)
     train, test = np.flatnonzero(GROUPS < 15), np.flatnonzero(GROUPS >= 15)
     (result,) = run_parts(X, Y, peers, [(train, test)], groups=GROUPS)
     assert result.failure == ""

@@ -261,7 +261,7 @@ def test_other_files_are_refused(tmp_path):
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     foreign = TunedSVC(criterion=OwnCriterion())
-    with pytest.raises(InvalidInputError, match=r"OwnCriterion; expected a model of parts that load_model trusts"):
+    with pytest.raises(InvalidInputError, match=r"OwnCriterion; expected a model whose parts load_model trusts"):
         save_model(foreign, tmp_path / "model")
     with pytest.raises(InvalidInputError, match="model is a dict"):
         save_model({}, tmp_path / "model")
@@ -288,9 +288,9 @@ def test_a_failed_save_leaves_the_old_file(path, model, monkeypatch):
 
 
 def test_missing_skops_is_named(path, model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "skops.io", None)
+    monkeypatch.setitem(sys.modules, "skops", None)
     for action in (lambda: save_model(model, path), lambda: load_model(path)):
-        with pytest.raises(MarginwiseError, match=r"pip install marginwise\[saving\]"):
+        with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[saving\]'"):
             action()
 
 
@@ -326,7 +326,7 @@ def test_what_earlier_models_say_of_themselves(stored):
     ensemble = model.ensemble_
     n, K = len(ensemble.X), len(model.classes_)
     assert model.feature_importances_.shape == (model.n_features_in_,)
-    assert ensemble.relevances.shape == (len(ensemble.members), model.n_features_in_)
+    assert ensemble.description.relevances.shape == (len(ensemble.members), model.n_features_in_)
     assert ensemble.weights.sum() == pytest.approx(1.0)
     assert ensemble.held_out.shape == (n, K)
     np.testing.assert_allclose(ensemble.held_out.sum(axis=1), 1.0)

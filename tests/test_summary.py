@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from marginwise import Hyperparameters, TunedSVC, evaluate, load_benchmark, load_table, posterior, solve, tune
-from marginwise.datasets.table import Inputs
+from marginwise.datasets import Inputs
 from marginwise.fitting.candidates import Candidate
 from marginwise.fitting.labels import LeastSquaresLabels
 from marginwise.fitting.members import Member

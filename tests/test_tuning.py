@@ -13,7 +13,8 @@ from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.priors import Prior
 from marginwise.search import QuasiNewton
-from marginwise.tuning import Tuning, scan_line, tune
+from marginwise.search.trace import Tuning
+from marginwise.tuning import scan_line, tune
 from zoo import blobs, twonorm
 
 P = blobs(40, 3)

@@ -1,6 +1,6 @@
-"""Text of others in what people look at: as HTML, Markdown, cells of a CSV file, or on a terminal, and nothing more.
+"""Foreign text made harmless in HTML, Markdown, CSV files and on terminals.
 
-Names of columns, labels and files are whatever somebody wrote: a terminal must not obey them, a page must not run them,
+Names of columns, labels and files may contain anything: a terminal must not interpret them, a page must not run them,
 and a spreadsheet must not compute them.
 """
 

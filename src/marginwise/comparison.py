@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
 from sklearn.model_selection import (
     GridSearchCV,
     GroupShuffleSplit,
@@ -24,22 +19,18 @@ from sklearn.model_selection import (
     StratifiedKFold,
     StratifiedShuffleSplit,
 )
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
-from sklearn.svm import SVC
+from sklearn.pipeline import Pipeline
 
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
-from marginwise.errors import Finding, InvalidInputError, MarginwiseError, choose
+from marginwise.errors import InvalidInputError, MarginwiseError, choose
 from marginwise.estimators import TunedSVC
 from marginwise.estimators._parameters import chosen_criterion
 from marginwise.multiplicity import units_of
+from marginwise.peers import PEERS, GridSVC
 
 Rows = Indices
-
-#: The grid that a careful user would take, for standardised inputs.
-GRID = {"C": 2.0 ** np.arange(-3, 10, 2), "gamma": 2.0 ** np.arange(-11, 2, 2)}
 
 #: Parts of groups that are drawn until both sides have all classes.
 _DRAWS = 20
@@ -48,108 +39,24 @@ _DRAWS = 20
 _LEAST = 1e-15
 
 
-class GridSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """scikit-learn's SVC by grid search, and a calibrated copy of it for probabilities."""
+def contestants(
+    criteria: Sequence[str], peers: Sequence[str], seed: int, words: Mask, *, grouped: bool = False
+) -> dict[str, Any]:
+    """Return estimators by name: TunedSVC with each criterion, and these peers.
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> GridSVC:
-        """Search the grid by five folds, then calibrate by them; by fewer where a class has fewer rows."""
-        folds = min(5, int(np.unique(y, return_counts=True)[1].min()))
-        if folds < 2:
-            raise InvalidInputError(
-                "y", Finding("has a class with one row"), "at least two rows of each class, for cross-validation"
-            )
-        cv = folds if groups is None else list(StratifiedGroupKFold(folds).split(X, y, groups))
-        self.search_ = GridSearchCV(SVC(), GRID, cv=cv).fit(X, y)
-        self.calibrated_ = CalibratedClassifierCV(SVC(**self.search_.best_params_), cv=cv).fit(X, y)
-        self.classes_ = self.search_.classes_
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the classes by the SVC itself."""
-        return self.search_.predict(X)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of its calibrated copy."""
-        return self.calibrated_.predict_proba(X)
-
-
-def _numbers(words: Mask) -> Any:
-    """Return what makes standardised numbers of a table: one-hot columns for words, a gap the mean and an indicator."""
-    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return make_column_transformer(
-        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), np.flatnonzero(~words)),
-        (make_pipeline(_gaps_as_word(), one_hot, StandardScaler()), np.flatnonzero(words)),
-    )
-
-
-def _gaps_as_word() -> SimpleImputer:
-    return SimpleImputer(missing_values=None, strategy="constant", fill_value="")
-
-
-def _codes(words: Mask, seed: int) -> Any:
-    """Return boosting with categories of its own, which must be codes; gaps are left to it."""
-    coded = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan)
-    columns = make_column_transformer(
-        (coded, np.flatnonzero(words)), ("passthrough", np.flatnonzero(~words)), verbose_feature_names_out=False
-    )
-    first = np.arange(len(words)) < words.sum()
-    return make_pipeline(
-        columns,
-        FunctionTransformer(_as_floats),
-        HistGradientBoostingClassifier(categorical_features=first, random_state=seed),
-    )
-
-
-def _as_floats(X: Any) -> Array:
-    return np.asarray(X, dtype=float)
-
-
-class GridLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """scikit-learn's logistic regression, its penalty chosen by five folds."""
-
-    def fit(self, X: Any, y: Any, groups: Any = None) -> GridLogistic:
-        """Search, then train on all rows."""
-        cv = 5 if groups is None else StratifiedGroupKFold(5)
-        grid = {"C": 10.0 ** np.arange(-4, 5)}
-        self.search_ = GridSearchCV(LogisticRegression(max_iter=2000), grid, scoring="neg_log_loss", cv=cv)
-        self.classes_ = self.search_.fit(X, y, groups=groups).classes_
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the classes."""
-        return self.search_.predict(X)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return their probabilities."""
-        return self.search_.predict_proba(X)
-
-
-_PEERS: dict[str, Callable[[int, Mask], Any]] = {
-    "grid-svc": lambda seed, words: make_pipeline(_numbers(words), GridSVC()),
-    "logistic": lambda seed, words: make_pipeline(_numbers(words), GridLogistic()),
-    "forest": lambda seed, words: make_pipeline(_numbers(words), RandomForestClassifier(500, random_state=seed)),
-    "boosting": lambda seed, words: _codes(words, seed),
-}
-
-
-def peer_names() -> tuple[str, ...]:
-    """Return the names of the classifiers that TunedSVC can be compared with."""
-    return tuple(_PEERS)
-
-
-def contestants(criteria: Sequence[str], peers: Sequence[str], seed: int, words: Mask) -> dict[str, Any]:
-    """Return estimators by name: TunedSVC with each criterion, and these peers; ``words`` are the columns of words."""
+    ``words`` says which columns hold words, ``grouped`` whether rows belong to groups.
+    """
     for name in criteria:
         chosen_criterion(name, None)
     for name in peers:
-        choose("peers", name, _PEERS)
+        choose("peers", name, PEERS)
     tuned = {  # a fold alone may not show which columns are words
         "TunedSVC" if name == "auto" else f"TunedSVC {name}": TunedSVC(
             criterion=name, random_state=seed, categorical_features=words.tolist()
         )
         for name in criteria
     }
-    return tuned | {name: _PEERS[name](seed, words) for name in peers}
+    return tuned | {name: PEERS[name](seed, words, grouped) for name in peers}
 
 
 def splits(
@@ -342,7 +249,7 @@ def _together(method: Any, groups: npt.NDArray[Any] | None, train: Rows) -> dict
     if isinstance(method, Pipeline):
         name, last = method.steps[-1]
         prefix = f"{name}__"
-    takes = groups is not None and isinstance(last, (TunedSVC, GridSVC, GridLogistic))
+    takes = groups is not None and isinstance(last, (TunedSVC, GridSVC, GridSearchCV))
     return {f"{prefix}groups": groups[train]} if groups is not None and takes else {}
 
 

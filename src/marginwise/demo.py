@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.comparison import GridSVC
 from marginwise.datasets import load_benchmark
 from marginwise.display import figure_style
 from marginwise.errors import ConvergenceWarning
 from marginwise.estimators import TunedSVC
+from marginwise.peers import GridSVC
 from marginwise.plots import BoundaryDisplay, LineDisplay, RelevanceDisplay, ReliabilityDisplay, TraceDisplay
 from marginwise.tuning import scan_line
 
@@ -50,7 +50,7 @@ def main() -> None:
     """Compare on a table with many useless inputs and on the Pima data, and tell what TunedSVC found."""
     write = sys.stdout.write
     questions = survey()
-    write("compiling what has not been compiled before …\n\n")
+    write("compiling …\n\n")
     _compile(questions)
     write("200 answers to 53 yes-or-no questions; three of them decide the label, 5 % of the labels are wrong\n")
     tuned = _compare(questions)
@@ -66,7 +66,7 @@ def main() -> None:
     write(f"  shape of the decision: {', '.join(shares)}\n")
     write(f"  error expected on new rows, from the training rows alone: {100 * tuned.expected_error_:.1f} %\n\n")
     names = _draw(tuned, data, FOLDER)
-    write(f"pictures in {FOLDER}/: {', '.join(names)}\n" if names else "pictures: pip install marginwise[plots]\n")
+    write(f"pictures in {FOLDER}/: {', '.join(names)}\n" if names else "pictures: pip install 'marginwise[plots]'\n")
 
 
 def _compile(data: Any) -> None:

@@ -1,4 +1,4 @@
-"""The few exceptions of the library, each with a message a user can act on."""
+"""The exceptions and warnings of the library, each with a message that a user can act on."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ class MarginwiseError(Exception):
 
 
 class Finding(str):
-    """What is wrong with an argument whose value is not to be shown: the rest of a sentence, verb first."""
+    """What is wrong with an argument whose value is not shown: the rest of a sentence, beginning with its verb."""
 
 
 class InvalidInputError(MarginwiseError, ValueError):
-    """An argument has a value that is not allowed; the message names it and says what is.
+    """An argument has a value that is not allowed; the message names the argument and says what is expected.
 
     Parameters
     ----------
     argument : str
-        Its name.
+        Name of the argument.
     value : object
-        What was given; or, as a ``Finding``, what is wrong with it.
+        The value that was given; or, as a ``Finding``, what is wrong with it.
     allowed : str
-        What is expected.
+        What would be allowed.
 
     Examples
     --------
@@ -43,27 +43,27 @@ class InvalidInputError(MarginwiseError, ValueError):
 
 
 class NotConvergedError(MarginwiseError, ArithmeticError):
-    """A numerical method ended without its result; the message says where and what to try."""
+    """A numerical method failed; the message says where, and what to try."""
 
 
 class ModelFileError(MarginwiseError, ValueError):
-    """A file holds no model, or one that was damaged, or more than a model; the message says which."""
+    """A model file is damaged, or does not hold a model and nothing else; the message says which."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A numerical method ended with a result that is less exact than asked for."""
+    """A numerical method returned a result that is less accurate than requested."""
 
 
 class TableWarning(UserWarning):
-    """A table was not taken quite as it stands, or a model learnt nothing from it."""
+    """A table was not used exactly as given, or a model learnt nothing from it."""
 
 
 class GroupWarning(TableWarning):
-    """Rows of a table belong together, and that limits what can be expected on new ones."""
+    """Rows of a table seem to belong together, which limits what can be expected on new rows."""
 
 
 class TuningWarning(UserWarning):
-    """A model whose rows have changed would gain from refitting."""
+    """A model whose rows have changed would benefit from refitting."""
 
 
 class DriftWarning(TuningWarning):
@@ -71,7 +71,7 @@ class DriftWarning(TuningWarning):
 
 
 class NothingLearntWarning(TableWarning):
-    """On rows that were left out a model is not clearly better than always predicting the shares of the classes."""
+    """On held-out rows a model is not clearly better than always predicting the class frequencies."""
 
 
 def choose(argument: str, value: object, options: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from marginwise.model import Model, Values
 
 
 class Hyperparameters(Model):
-    """Slack penalty, kernel amplitude, kernel offset and length scales: all that the paper's model leaves open.
+    """Slack penalty, kernel amplitude, kernel offset and length scales: the hyperparameters of the paper's model.
 
     K(x, x') = k0 exp[-½ Σ_a (x_a - x'_a)²/l_a²] + koff. One length scale stands for all inputs (isotropic kernel);
     otherwise there is one for each input (ARD).

@@ -11,7 +11,8 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
 from marginwise.errors import InvalidInputError
-from marginwise.kernels.base import Kernel, positive
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.values import positive
 
 #: (lowest, highest) slack penalty that a search may reach.
 C_BOUNDS = (1e-3, 1e3)
@@ -25,12 +26,12 @@ _C_START = (0.4, 0.8)
 
 @dataclass(frozen=True)
 class Model:
-    """All that a classifier leaves open.
+    """A slack penalty and a kernel: all hyperparameters of a classifier.
 
     Parameters
     ----------
     C : float
-        Slack penalty, positive. Likelihoods without a slack don't depend on it.
+        Slack penalty, positive. Likelihoods without a slack do not depend on it.
     kernel : Kernel
         The covariance of the latent function, with its hyperparameters.
 

@@ -28,7 +28,7 @@ _BY_CHANCE = 4.0
 _ONE_BY_ONE, _MOST_OF_A_ROW = 200_000, 1000
 
 
-#: Weights beyond this are no counts: their sums would not be exact.
+#: Weights beyond this are not counts: their sums would not be exact.
 _MOST_COUNTED = 2.0**45
 
 

@@ -1,7 +1,7 @@
-"""Priors on the hyperparameters: weak normal laws on their logarithms, and how far length scales may differ.
+"""Priors on the hyperparameters: weak normal priors on their logarithms, and how far length scales may differ.
 
-A search that maximises a criterion over many length scales over-fits at the level of the hyperparameters
-(section overfitting of Gold & Sollich 2003); a prior holds them together as far as the data do not pull.
+A search that maximises a criterion over many length scales overfits at the level of the hyperparameters (section
+overfitting of Gold & Sollich 2003); a prior keeps them close together unless the data say otherwise.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from marginwise._arrays import Array
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters, paper_start
 from marginwise.kernels.base import Hyperparameter, Normal
-from marginwise.kernels.constant import KOFF_LAW
-from marginwise.kernels.rbf import K0_LAW
+from marginwise.kernels.constant import KOFF_PRIOR
+from marginwise.kernels.rbf import K0_PRIOR
 from marginwise.model import Model
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
-#: Means of logarithms: beyond, a hyperparameter is no number any more.
+#: Largest mean of a logarithm: beyond it hyperparameters overflow.
 _FARTHEST = 100.0
 
 #: The least and the largest standard deviation of a logarithm; beyond, nothing is left of one of the two.
@@ -34,28 +34,28 @@ DEVIATION = f"from {_SHARPEST:g} to {_WIDEST:g}, or infinite"
 
 
 def is_deviation(value: object) -> bool:
-    """Say whether this is a standard deviation that a law of a logarithm can have."""
+    """Return whether this is a standard deviation that the prior of a logarithm can have."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     return number and (_SHARPEST <= float(value) <= _WIDEST or value == math.inf)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Independent normal laws on ln C, ln k0, ln koff, and a law on the length scales.
+    """Independent normal priors on ln C, ln k0 and ln koff, and a prior on the length scales.
 
     Parameters
     ----------
     C, k0, koff : (mean, standard deviation)
-        Normal laws of the logarithms. An infinite standard deviation is no prior at all.
+        Normal priors on the logarithms. An infinite standard deviation means no prior.
     length_scale : (mean, standard deviation), optional
-        Normal law of ln l. By default its mean is ½ ln 2d, the length at which two standardised rows in d
-        inputs are on average at scaled distance one, and its standard deviation 1.
+        Normal prior on ln l. By default its mean is ½ ln 2d, the length scale at which two standardised rows of d
+        inputs are at an average scaled distance of one, and its standard deviation is 1.
     spread : float or None
         s in ln l_a = ln l + δ_a, δ_a ~ N(0, s²): from one shared length scale (s → 0) to free ones (s → ∞).
-        None gives each ln l_a the normal law of ``length_scale`` by itself, without a shared part.
-        A kernel with one length scale has no δ_a, and its ln l has the law of ``length_scale`` whatever s.
+        None gives each ln l_a the prior of ``length_scale`` independently, without a shared part. A kernel with one
+        length scale has no δ_a, and its ln l has the prior of ``length_scale`` for any s.
     laws : dict of (mean, standard deviation), optional
-        Laws of other hyperparameters by their names, in the place of those that their kernels come with.
+        Priors on other hyperparameters by name, instead of the defaults of their kernels.
 
     Examples
     --------
@@ -66,8 +66,8 @@ class Prior:
     """
 
     C: Normal = (0.0, 1.0)
-    k0: Normal = K0_LAW
-    koff: Normal = KOFF_LAW
+    k0: Normal = K0_PRIOR
+    koff: Normal = KOFF_PRIOR
     length_scale: Normal | None = None
     spread: float | None = 0.3
     laws: Mapping[str, Normal] | None = None
@@ -121,7 +121,7 @@ class Prior:
     def _law(self, h: Hyperparameter, n_columns: int) -> Normal:
         own = {"k0": self.k0, "koff": self.koff, "l": self.length_scale} | dict(self.laws or {})
         law = own.get(h.name)
-        return h.law(n_columns) if law is None else law
+        return h.prior_for(n_columns) if law is None else law
 
 
 def _hierarchical_pull(r: Array, s2: float, deviation: float) -> Array:

@@ -1,4 +1,4 @@
-"""A classification problem, checked once: inputs, labels ±1, weights; and the covariance of its latent values."""
+"""A classification problem with checked inputs, labels ±1 and weights, and the covariance of its latent values."""
 
 from __future__ import annotations
 
@@ -33,11 +33,8 @@ _HEAVY = 1e12
 class Problem:
     """Inputs ``X`` (n, d), labels ``y`` in {-1, +1} and positive ``weights`` (n,), all float64.
 
-    Weight 2 is the same as the row given twice. Build it with ``as_problem``.
-    With ``inducing`` inputs (m, d) the Gram matrix is of low rank, m: O(nm²) time and O(nm) memory for n rows. With a
-    ``partition`` as well it is so between the blocks, and exact within them.
-    ``examples`` says how many examples each row stands for, of which one is left out at a time; by default they are
-    counted as in ``marginwise.multiplicity``.
+    Build it with ``as_problem``. With ``inducing`` inputs the Gram matrix has low rank; with a ``partition`` as well it
+    has low rank between the blocks, and is exact within them.
 
     Parameters
     ----------
@@ -46,18 +43,19 @@ class Problem:
     y : array of shape (n,)
         Labels -1 or +1.
     weights : array of shape (n,)
-        Positive; weight 2 is the same as the row given twice.
+        Positive; weight 2 is equivalent to giving the row twice.
     inducing : array of shape (m, d), optional
-        Inducing inputs: the Gram matrix is then of low rank, O(nm²) time and O(nm) memory for n rows.
+        Inducing inputs: the Gram matrix then has rank m and takes O(nm²) time and O(nm) memory for n rows.
     examples : array of shape (n,), optional
-        How many examples each row stands for, of which one is left out at a time.
+        How many examples each row stands for; one is left out at a time. By default they are counted as in
+        ``marginwise.multiplicity``.
     partition : Partition, optional
         Blocks of neighbouring rows, within which the Gram matrix is exact: O(n(m² + B²)) time for blocks of B rows.
     groups : array of int, shape (n,), optional
-        Numbers of groups of rows that are left out together; each row then is one example of its group.
+        The group of each row: rows of a group are left out together, and each row is one example of its group.
     single : bool
-        Whether features and blocks are of single precision: half of memory and time, where nothing has to converge to
-        more than six digits.
+        Whether features and blocks have single precision, which halves memory and time and is accurate to about six
+        digits.
 
     Examples
     --------

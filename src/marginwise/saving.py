@@ -2,7 +2,7 @@
 
 A model file begins with one line of text, ``marginwise-model <format> <SHA-256>``, where the digest is that of all that
 follows: a line of JSON that says which versions wrote it, and a skops archive, which holds data and names of types but,
-unlike a pickle, no code. Zip archives may have something before them, so that ``skops.io.load`` reads the file, too.
+unlike a pickle, no code. A zip archive may have a prefix, so that ``skops.io.load`` can read the file as well.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._runtime.files import write_whole
+from marginwise._runtime.packages import require
 from marginwise.covariance import Partition
 from marginwise.criteria import criterion_class, criterion_names
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
@@ -114,14 +115,14 @@ _GP_KERNELS = (
 
 
 def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file, whole or not at all. It takes skops: ``pip install marginwise[saving]``.
+    """Write a fitted model to a file, whole or not at all. It needs skops: ``pip install 'marginwise[saving]'``.
 
     Parameters
     ----------
     model : TunedSVC or MarginSVC
-        Fitted; it may be a part of a scikit-learn pipeline or another estimator of scikit-learn.
+        Fitted; it may be part of a scikit-learn pipeline or another scikit-learn estimator.
     path : path
-        Where to; the ending ``.skops`` is usual. A file that is there is replaced.
+        The file to write, usually with the suffix ``.skops``. An existing file is replaced.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, BaseEstimator):
         raise InvalidInputError("model", Finding(f"is a {type(model).__name__}"), _WANTED)
     if hasattr(model, "set_callbacks"):
-        model = copy.copy(model).set_callbacks()  # they watched the fit, and are no part of what it found
+        model = copy.copy(model).set_callbacks()  # they watched the fit, and are not part of its result
     try:
         archive = skops.dumps(model, compression=ZIP_DEFLATED)
     except Exception as error:  # skops has no common type for what it can't store
@@ -179,7 +180,7 @@ def _unsavable(model: BaseEstimator, foreign: list[str]) -> InvalidInputError:
     return InvalidInputError(
         "model",
         found,
-        "a model of parts that load_model trusts: those of marginwise, arrays, numbers and scikit-learn's estimators "
+        "a model whose parts load_model trusts: those of marginwise, arrays, numbers and scikit-learn's estimators "
         "(name criterion and search by strings, or use joblib.dump for yourself)",
     )
 
@@ -187,10 +188,10 @@ def _unsavable(model: BaseEstimator, foreign: list[str]) -> InvalidInputError:
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Return the model in a file of :func:`save_model`.
 
-    A file that was cut or changed, by accident or without care, is refused: its digest does not fit. Someone who makes
-    a file on purpose can also make a digest that fits; a digest is no signature. What protects from that is that only
-    arrays, numbers and types of marginwise, NumPy and scikit-learn are ever loaded, never code; a file with any other
-    type in it is refused whatever its digest. Predictions are only as good as whoever wrote the file.
+    A file that was truncated or changed by accident is refused, because its digest does not match. A digest is not a
+    signature: whoever writes a malicious file can also write a matching digest. The protection against that is that
+    only arrays, numbers and types of marginwise, NumPy and scikit-learn are ever loaded, never code; a file with any
+    other type is refused, whatever its digest. Predictions can only be trusted as far as the author of the file.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file was damaged, holds no model, or more than a model.
+        If the file is damaged, or does not hold a model and nothing else.
 
     Examples
     --------
@@ -245,7 +246,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             for part in _own_parts(model):
                 part.check_stored()
     except Exception as error:
-        raise ModelFileError(f"{path} holds a model that can't predict, because it was changed: {error}") from error
+        raise ModelFileError(f"{path} holds a model that was changed and can't predict: {error}") from error
     return model
 
 
@@ -293,7 +294,7 @@ def _checked(path: Path) -> bytes:
         )
     rest = content[found.end() :]
     if hashlib.sha256(rest).hexdigest().encode() != found[2]:
-        raise ModelFileError(f"{path} was damaged or changed since it was saved; take another copy, or save it again")
+        raise ModelFileError(f"{path} was damaged or changed since it was saved; use another copy, or save it again")
     return rest.partition(b"\n")[2]
 
 
@@ -314,8 +315,7 @@ def _own_types() -> set[str]:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError:
-        raise MarginwiseError("model files need skops (pip install marginwise[saving])") from None
+    require("skops", "model files need", "marginwise[saving]")
+    import skops.io
+
     return skops.io

@@ -1,4 +1,4 @@
-"""How a numerical method ended: data with a message, turned into an error or a warning in one place."""
+"""How a numerical method ended: a code and a message, turned into an error or a warning in one place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True)
 class Status:
-    """Whether a method ended as it should, in words how it ended, and as a code.
+    """Whether a method ended as it should, with a message and a code that say how.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """TunedSVC as a model of AutoGluon, in the form that TabArena asks its entries for.
 
-It needs AutoGluon (``pip install autogluon.tabular``); without it the module can be imported, but not the model used.
+It needs AutoGluon (``pip install autogluon.tabular``); without it the module can be imported, but the model not used.
 TabArena: Erickson et al., "TabArena: A Living Benchmark for Machine Learning on Tabular Data", NeurIPS 2025,
 https://github.com/autogluon/tabarena. AutoGluon's ``AbstractModel`` says what a model has to define.
 """
@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from marginwise.errors import MarginwiseError
 from marginwise.estimators.tuned_svc import TunedSVC
-from marginwise.fitting.rank import local_size
+from marginwise.fitting.rank import local_size, numbers_kept
 from marginwise.fitting.schedule import SCHEDULE
 
 try:
@@ -36,16 +36,20 @@ SEARCH_SPACE: dict[str, tuple[Any, ...]] = {"ard": ("auto", 0.0, 0.3, 1.0), "ker
 
 #: Bytes of the process with AutoGluon, of an element of an exact matrix, of a number that local blocks keep, of one
 #: that inducing inputs keep, of a cell, and of a row and class. ``benchmarks/tabarena.py memory`` compares the sum.
-_BASE, _EXACT, _LOCAL, _INDUCING, _CELL, _CLASS = 2**29, 100, 26, 12, 100, 200
+_BASE, _EXACT, _LOCAL, _INDUCING, _CELL, _CLASS = 2**29, 100, 4, 12, 100, 200
+
+#: Ways to see the inputs, with local blocks for each.
+_VIEWS = 2
 
 
 def peak_bytes(n_rows: int, n_inputs: int, n_classes: int) -> int:
     """Return about how many bytes of memory a fit takes at its peak."""
     kept = 0
     if n_rows > SCHEDULE.exact_rows:
-        m = local_size(n_rows, n_classes)
+        m, partitions = local_size(n_rows, n_classes, _VIEWS)
         most = min(SCHEDULE.most_inducing_classes, SCHEDULE.feature_numbers // n_rows)
-        kept = n_rows * (2 * m * _LOCAL if m else max(SCHEDULE.tuning_rank, most) * _INDUCING)
+        inducing = _INDUCING * n_rows * max(SCHEDULE.tuning_rank, most)
+        kept = _LOCAL * numbers_kept(n_rows, m, _VIEWS * partitions) if m else inducing
     exact = _EXACT * min(n_rows, SCHEDULE.exact_rows) ** 2
     return _BASE + exact + kept + n_rows * (n_inputs * _CELL + n_classes * _CLASS)
 

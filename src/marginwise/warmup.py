@@ -1,4 +1,4 @@
-"""Compile everything once: for images, continuous integration, and the first minute of a class."""
+"""Compile everything: for container images, continuous integration, and the beginning of a class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from marginwise.inference.ep.sequential import sweep_sites
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_likelihood
 
-#: The likelihoods whose moments are integrals that are not known in closed form, and one that is no slack's.
+#: Likelihoods whose moments are computed by quadrature, and one that is not a slack.
 _OTHER_LIKELIHOODS = ("normalised-linear", "logistic", "probit")
 
 

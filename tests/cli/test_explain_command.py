@@ -62,7 +62,7 @@ def _new(folder: Path) -> list[dict[str, str]]:
     return read((folder / "new.csv").read_text(encoding="utf-8"))
 
 
-def test_a_page_for_people(run, folder: Path, tmp_path: Path) -> None:
+def test_a_page_for_people(run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page, table = tmp_path / "why.html", tmp_path / "why.csv"
     words = ("explain", folder / "m.skops", folder / "new.csv", "--report", page, "-o", table, "--coverage", 0.8)
     assert run(*words)[0] == 0
@@ -73,6 +73,9 @@ def test_a_page_for_people(run, folder: Path, tmp_path: Path) -> None:
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert "--force" in err
+    monkeypatch.chdir(tmp_path)  # pages are files, whatever they are called
+    assert run("explain", folder / "m.skops", folder / "new.csv", "--report", "-")[0] == 0
+    assert (tmp_path / "-").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_as_json(run, folder: Path) -> None:

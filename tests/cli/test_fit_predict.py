@@ -91,7 +91,7 @@ def test_predictions_are_those_of_the_model(run, folder: Path, tmp_path: Path) -
     assert [row["prediction"] for row in found] == model.predict(X).tolist()
     np.testing.assert_allclose([float(r["p(yes)"]) for r in found], model.predict_proba(X)[:, 1], rtol=1e-4)
     error = 100 * np.mean([a["prediction"] != b["ill"] for a, b in zip(found, rows, strict=True)])
-    assert err == f"the table has 'ill', too: error {error:.1f} % of 20 rows, log-loss {err.split()[-1]}\n"
+    assert err == f"the table also has 'ill': error {error:.1f} % of 20 rows, log-loss {err.split()[-1]}\n"
 
 
 def test_predictions_without_target_and_with_other_columns(run, folder: Path, tmp_path: Path) -> None:
@@ -247,9 +247,11 @@ def test_places_that_cannot_be_written_to(run, folder: Path, tmp_path: Path) -> 
     assert "make" in refused(run, *fit, "--model", tmp_path / "no" / "m.skops")
     assert "it is a folder" in refused(run, *fit, "--model", tmp_path)
     assert "another file than the model" in refused(run, *fit, "--model", tmp_path / "r.html")
-    assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "m")
-    assert f"but {folder / 'patients.csv'} is none" in refused(run, *fit, "-m", folder / "patients.csv" / "new" / "m")
-    assert "a place that can be written to, but it cannot (File name too long)" in refused(run, *fit, "-m", "m" * 300)
+    assert f"but {folder / 'patients.csv'} is not a folder" in refused(run, *fit, "-m", folder / "patients.csv" / "m")
+    assert f"but {folder / 'patients.csv'} is not a folder" in refused(
+        run, *fit, "-m", folder / "patients.csv" / "new" / "m"
+    )
+    assert "a path that can be written to, but it cannot (File name too long)" in refused(run, *fit, "-m", "m" * 300)
     if Path("/dev/null").is_char_device():
         assert "a plain file" in refused(run, *fit, "--model", "/dev/null", "--force")
     predict = ["predict", folder / "patients.skops", folder / "patients.csv"]
@@ -269,7 +271,7 @@ def test_a_folder_that_takes_no_files_is_found_before_the_fit(
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     monkeypatch.setattr("marginwise.cli.fit.read_table", pytest.fail)
-    expected = f"is '{out}'; expected a place that can be written to, but it cannot (Permission denied); choose another"
+    expected = f"is '{out}'; expected a path that can be written to, but it cannot (Permission denied); choose another"
     for words in (
         ["fit", folder / "patients.csv", "--model", out],
         ["predict", folder / "patients.skops", folder / "patients.csv", "--output", out],
@@ -323,7 +325,8 @@ def test_mistakes_in_a_call_of_predict(run, folder: Path, tmp_path: Path) -> Non
     )
     new.write_text("age,weight,place\n1,2,moon\n")
     assert (
-        "'place' has words that training had not, each a category of its own: moon\n" in run("predict", model, new)[2]
+        "'place' has values that did not occur in training, each a category of its own: moon\n"
+        in run("predict", model, new)[2]
     )
     new.write_text("age,weight,place\n1,,town\n")
     assert "row 2 column 'weight'" in refused(run, "predict", model, new, "--missing", "refuse")

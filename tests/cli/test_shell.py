@@ -112,7 +112,7 @@ def test_what_is_not_installed_is_named_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = write_csv(tmp_path / "t.csv", patients())
-    monkeypatch.setattr("marginwise.cli.fit.find_spec", lambda name: None)
+    monkeypatch.setattr("marginwise._runtime.packages.find_spec", lambda name: None)
     assert main(["fit", str(table)]) == 1
     assert "needs skops (pip install 'marginwise[saving]'); --no-files does without" in capsys.readouterr().err
 

@@ -232,7 +232,7 @@ def test_names_bounds_and_laws(kernel: Kernel) -> None:
     assert (low < high).all()
     assert (high <= np.log(upper)).all()
     for h in kernel.hyperparameters:
-        mean, deviation = h.law(D)
+        mean, deviation = h.prior_for(D)
         assert np.log(h.bounds[0]) < mean < np.log(h.bounds[1])
         assert deviation > 0
 

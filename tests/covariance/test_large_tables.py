@@ -61,16 +61,16 @@ def test_members_share_the_time(schedule) -> None:
     schedule(tuning_rank=5, pass_cost=30**2 * TABLE.n, feature_numbers=25 * TABLE.n, local_numbers=0)
     h, policy = Hyperparameters(1.0, 20.0, 1.0, 0.5), RankPolicy("auto")
     for members, points in ((1, 30), (4, 15), (100, 5)):
-        trained = policy.train(SlackLabels(as_slack("linear")), TABLE, TABLE.X, h, members)
-        assert len(trained.predictor.points) == points
-        assert len(policy.train(LeastSquaresLabels(), TABLE, TABLE.X, h, members).predictor.points) == 25
+        for labels, most in ((SlackLabels(as_slack("linear")), points), (LeastSquaresLabels(), 25)):
+            [(_, _, trained)] = policy.train(labels, TABLE, TABLE.X, h, members)
+            assert len(trained.predictor.points) == most
 
 
 def test_the_exact_matrix_needs_no_inducing_inputs() -> None:
     policy = RankPolicy(None)
     assert policy.exact
     assert policy.for_tuning(TABLE, Hyperparameters()) is TABLE
-    trained = policy.train(LeastSquaresLabels(), TABLE, TABLE.X, Hyperparameters(), 1)
+    [(_, _, trained)] = policy.train(LeastSquaresLabels(), TABLE, TABLE.X, Hyperparameters(), 1)
     np.testing.assert_array_equal(trained.predictor.points, TABLE.X)
 
 

@@ -18,7 +18,7 @@ from marginwise.inference.ep import run
 from marginwise.inference.ep.gradient import leave_one_out
 from marginwise.inference.ep.moves import Moves
 from marginwise.inference.ep.run import run_ep
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.inference.sites import site_posterior
 from marginwise.kernels import Blend
 from marginwise.likelihoods import SLACKS, as_slack
@@ -161,6 +161,21 @@ def test_softmax_mode_is_stationary() -> None:
     p = np.exp(ours.mean) / np.exp(ours.mean).sum(axis=1, keepdims=True)
     slope = at.weights[:, None] * ((at.labels[:, None] == np.arange(3)) - p)
     np.testing.assert_allclose(ours.dual_mean, slope, atol=2e-3)
+
+
+@every_model
+def test_predictions_do_not_need_the_covariances_of_the_rows_before_their_labels(model: Model) -> None:
+    ours = least_squares(classes(local()), model)
+    whole, few = ours.gaussian, ours.predictor.gaussian
+    assert isinstance(whole, LocalGaussian)
+    b, u = whole.coefficients(ours.nu)
+    for one, other in zip(whole.moments_at(NEW, b, u), few.moments_at(NEW, b, u), strict=True):
+        np.testing.assert_array_equal(one, other)
+    weights = np.linspace(-1.0, 1.0, len(NEW))
+    assert whole.variance_of_sum(NEW, weights) == few.variance_of_sum(NEW, weights)
+    assert sum(part.open.prior.gram.size + part.block.open.gram.size for part in few.parts.blocks) == 0
+    assert all(block.open.gram.size == 0 for block in few.prior.blocks.blocks)
+    assert all(part.open.prior.gram.size > 0 for part in whole.parts.blocks)
 
 
 @every_slack

@@ -50,6 +50,18 @@ def test_is_the_same_again_and_for_rows_in_another_order(direction: str, rng: np
     np.testing.assert_array_equal(shuffled.assign(X), first.assign(X))
 
 
+def test_random_cuts_lie_elsewhere_for_each_seed(rng: np.random.Generator) -> None:
+    """And yet across the axis along which the rows vary by far the most."""
+    X = rng.normal(size=(300, 3))
+    blocks = [Partition.of(X, np.ones(3), 40, direction="random", seed=seed).assign(X) for seed in (1, 2)]
+    together = [own[:, None] == own for own in blocks]
+    assert (together[0] & together[1]).sum() < 0.7 * together[0].sum()
+    long = X * [100.0, 1.0, 1.0]
+    for seed in range(5):
+        first = Partition.of(long, np.ones(3), 40, direction="random", seed=seed).directions[0]
+        assert np.abs(first[1:]).max() < 0.1 * np.abs(first[0])
+
+
 def test_cuts_across_what_the_kernel_sees_most_of(rng: np.random.Generator) -> None:
     X = rng.normal(size=(200, 2)) * [10.0, 1.0]
     assert Partition.of(X, np.ones(2), 100, direction="widest").directions[0, 1] == 0.0

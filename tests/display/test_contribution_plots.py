@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from marginwise import TunedSVC
-from marginwise.display.plots._cells import cell_text
-from marginwise.display.plots.contributions import _levels, _stacked
 from marginwise.errors import InvalidInputError
 from marginwise.inspection import Explanation
 from marginwise.plots import BeeswarmDisplay, DependenceDisplay, WaterfallDisplay
+from marginwise.plots._cells import cell_text
+from marginwise.plots.contributions import _levels, _stacked
 
 mpl.use("agg")
 NAMES = ["age", "height", "colour"]

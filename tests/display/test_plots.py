@@ -56,7 +56,7 @@ def texts(legend) -> list[str]:
 def test_relevances_are_averages_over_the_stack(model, iris_model):
     for one in (model, iris_model):
         display = RelevanceDisplay.from_estimator(one)
-        slow, weights = one.ensemble_.relevances, one.ensemble_.weights
+        slow, weights = one.ensemble_.description.relevances, one.ensemble_.weights
         assert slow.shape == (len(one.ensemble_.members), 2)
         np.testing.assert_allclose(display.values, slow)
         np.testing.assert_allclose(display.importances, one.feature_importances_)
@@ -224,7 +224,7 @@ def test_line_between_restarts(model):
     np.testing.assert_allclose(  # smaller values of GACV are better
         np.diff(several.ax_.get_lines()[0].get_ydata()), -np.diff(several.scan.values["gacv"])
     )
-    with pytest.raises(InvalidInputError, match=r"two of 0 … 1, the searches there were"):
+    with pytest.raises(InvalidInputError, match=r"two of 0 … 1, the searches that were run"):
         LineDisplay.from_estimator(alone, (0, 2))
 
 
@@ -252,10 +252,13 @@ def test_boundary_of_three_classes_in_a_plane_of_four_inputs():
     assert display.ax_.get_xlabel() == "x3"
     assert display.points is None
     for features in ((0, 0), (0, 4)):
-        with pytest.raises(InvalidInputError, match="two different numbers of columns"):
+        with pytest.raises(InvalidInputError, match="two different column numbers"):
             BoundaryDisplay.from_estimator(model, X, features=features)
     with pytest.raises(InvalidInputError, match="at least two columns"):
         BoundaryDisplay.from_estimator(model, X[:, :1])
+    for labels in (y + 1, y[:-1]):
+        with pytest.raises(InvalidInputError, match=r"y has other labels; expected one of \[0, 1, 2\] for each of 150"):
+            BoundaryDisplay.from_estimator(model, X, labels)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -283,8 +286,8 @@ def test_models_that_are_not_fitted_are_refused():
 def test_matplotlib_is_imported_late_and_named_when_missing(monkeypatch):
     code = "import sys, marginwise.plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[plots\]"):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[plots\]'"):
         ReliabilityDisplay([0.1, 0.9], [0, 1]).plot()
-    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[plots\]"):
+    with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[plots\]'"):
         RelevanceDisplay(np.ones((1, 1)), np.ones(1), ["a"]).plot()

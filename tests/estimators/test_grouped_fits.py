@@ -301,7 +301,7 @@ def test_rows_of_new_groups_are_no_strangers(known, unknown):
 
 
 def test_novelty_without_groups_is_that_of_the_other_rows(known):
-    around = known.ensemble_.surroundings
+    around = known.ensemble_.description.surroundings
     groups = known.ensemble_.groups
     for k in (0, 11):
         own = groups == k

@@ -230,7 +230,8 @@ def test_other_ways_of_fitting(way):
 @pytest.mark.parametrize("dask", [False, True])
 def test_many_rows(schedule, dask):
     """In local blocks, or of low rank for rows that Dask holds; few rows pass for many."""
-    schedule(exact_rows=100, least_local=20, usual_local=30, most_local=30, fold_rows=80, tuning_rank=30)
+    sizes = {"usual_local": 30, "most_local": 30, "usual_local_classes": 30, "most_local_classes": 30}
+    schedule(exact_rows=100, least_local=20, fold_rows=80, tuning_rank=30, **sizes)
     array = pytest.importorskip("dask.array") if dask else None
     rows = X if array is None else array.from_array(X, chunks=(50, 3))
     found = quick(ard="auto", classes="ordered", subset=120, max_evaluations=4).fit(rows, GRADES)

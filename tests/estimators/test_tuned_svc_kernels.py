@@ -63,11 +63,11 @@ def test_shares_are_those_of_members_that_have_a_choice(fitted: dict[str, TunedS
     assert not model.main.candidate.auxiliary
     whole = tuple(member for member in model.members if not member.candidate.auxiliary)
     alone = replace(model, members=whole)
-    for shape, share in alone.term_shares.items():
-        assert model.term_shares[shape] == pytest.approx(share)
+    for shape, share in alone.description.term_shares.items():
+        assert model.description.term_shares[shape] == pytest.approx(share)
     simple = tuple(member for member in model.members if member.candidate.auxiliary)
     only = replace(model, members=simple)
-    assert only.term_shares == {"smooth": pytest.approx(1.0)}
+    assert only.description.term_shares == {"smooth": pytest.approx(1.0)}
 
 
 @pytest.mark.slow

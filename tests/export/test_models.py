@@ -163,7 +163,13 @@ def test_data_frames(predictor, gaps):
 
 def test_normal_scores_and_local_blocks(schedule):
     """With many rows: members that see ranks, blocks, and recalibrated probabilities; here few rows pass for many."""
-    sizes = {"least_local": 20, "usual_local": 30, "most_local": 30, "most_local_classes": 30}
+    sizes = {
+        "least_local": 20,
+        "usual_local": 30,
+        "most_local": 30,
+        "usual_local_classes": 30,
+        "most_local_classes": 30,
+    }
     schedule(exact_rows=100, calibration_rows=100, fold_rows=80, **sizes)
     X = numbers(240)
     model = TunedSVC(random_state=0, max_evaluations=4, subset=80).fit(X, labels_of(X))
@@ -296,6 +302,6 @@ def test_what_cannot_be_exported_is_said():
 
 
 def test_onnx_is_asked_for_where_it_is_missing(monkeypatch):
-    monkeypatch.setattr("marginwise.export.find_spec", lambda name: None)
-    with pytest.raises(MarginwiseError, match=r"pip install marginwise\[onnx\]"):
+    monkeypatch.setattr("marginwise._runtime.packages.find_spec", lambda name: None)
+    with pytest.raises(MarginwiseError, match=r"pip install 'marginwise\[onnx\]'"):
         to_onnx(MarginSVC())

@@ -106,7 +106,8 @@ def test_what_has_no_json_form_is_said(schedule):
     own = MarginSVC(kernel=Doubled()).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(InvalidInputError, match="kernel Doubled, which has no JSON form"):
         to_json(own)
-    schedule(exact_rows=100, least_local=20, usual_local=30, most_local=30, most_local_classes=30, fold_rows=80)
+    sizes = {"usual_local": 30, "most_local": 30, "usual_local_classes": 30, "most_local_classes": 30}
+    schedule(exact_rows=100, least_local=20, fold_rows=80, **sizes)
     table = frame(240)
     model = TunedSVC(ard=0, random_state=0, max_evaluations=4, subset=80).fit(table, labels(table))
     with pytest.raises(InvalidInputError, match="has local blocks, which have no JSON form; expected an ONNX file"):

@@ -34,7 +34,7 @@ def test_a_pickle_has_no_square_matrices_and_predicts_the_same(ensemble):
     assert "latent_functions" not in vars(again)
     np.testing.assert_allclose(again.log_proba(NEW), ensemble.log_proba(NEW), atol=1e-9)
     np.testing.assert_array_equal(again.best(NEW), ensemble.best(NEW))
-    np.testing.assert_allclose(again.relevances, ensemble.relevances, atol=1e-9)
+    np.testing.assert_allclose(again.description.relevances, ensemble.description.relevances, atol=1e-9)
     np.testing.assert_array_equal(again.held_out, ensemble.held_out)
     assert "X=<" in repr(again)
 
@@ -101,10 +101,10 @@ def test_the_svm_is_trained_when_it_is_asked_for(ensemble):
 
 
 def test_relevances_and_shares_have_sum_one(ensemble):
-    assert ensemble.relevances.shape == (len(ensemble.members), 2)
-    np.testing.assert_allclose(ensemble.relevances.sum(axis=1), 1.0)
-    assert (ensemble.weights @ ensemble.relevances)[0] > 0.5
-    assert sum(ensemble.term_shares.values()) == pytest.approx(1.0)
+    assert ensemble.description.relevances.shape == (len(ensemble.members), 2)
+    np.testing.assert_allclose(ensemble.description.relevances.sum(axis=1), 1.0)
+    assert (ensemble.weights @ ensemble.description.relevances)[0] > 0.5
+    assert sum(ensemble.description.term_shares.values()) == pytest.approx(1.0)
 
 
 def test_the_svm_of_screened_inputs_sees_these_alone():

@@ -21,7 +21,8 @@ from marginwise.kernels import Blend
 from marginwise.likelihoods import as_slack
 from marginwise.priors import Prior
 from marginwise.problem import MulticlassProblem, as_problem
-from marginwise.tuning import SearchSettings, tune_problem
+from marginwise.search.restarts import tune_problem
+from marginwise.search.settings import SearchSettings
 
 
 def few_inputs(n: int, d: int):

@@ -18,7 +18,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, after, mean_of
 from marginwise.fitting.stacking import combined, kept_weights
 from marginwise.problem import Problem, as_problem
-from marginwise.tuning import tune_problem
+from marginwise.search.restarts import tune_problem
 
 
 def few_inputs(n: int, d: int) -> Problem:

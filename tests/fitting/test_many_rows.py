@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from marginwise import TunedSVC
+from marginwise.fitting.rank import local_size, numbers_kept
+from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.stacking import kept_weights
 
 SMALL = {"additive_from": 200, "exact_rows": 200, "wide_rows": 400, "wide_local": 60}
@@ -29,9 +32,44 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 def test_one_label_model_is_trained_for_each_search(table, schedule) -> None:
     schedule(**SMALL)
     members = TunedSVC(random_state=0).fit(*table).ensemble_.members
-    assert len({id(member.tuning) for member in members}) == len(members)
+    assert len({(id(member.tuning), id(member.partition)) for member in members}) == len(members)
+    assert len({(id(member.tuning), member.labels) for member in members}) == len({id(m.tuning) for m in members})
     assert sum(member.weight for member in members) == pytest.approx(1.0)
     assert all(member.partition is not None for member in members)
+
+
+def test_two_classes_are_trained_in_several_partitions(table, schedule) -> None:
+    """With the same inducing inputs and hyperparameters, but for a C that is larger, for each search."""
+    schedule(**SMALL, least_weight=0.0, partitions=3, usual_local=50, most_local=100, least_local=50)
+    ensemble = TunedSVC(random_state=0).fit(*table).ensemble_
+    of_search: dict[int, list] = {}
+    for member in ensemble.members:
+        of_search.setdefault(id(member.tuning), []).append(member)
+    assert len(of_search) == 2
+    for members in of_search.values():
+        blocks = [member.partition.assign(member.inputs(ensemble.X)) for member in members]
+        assert len(blocks) == 3
+        for one, other in combinations(blocks, 2):
+            assert ((one[:, None] == one) ^ (other[:, None] == other)).any()
+        assert len({id(member.inducing) for member in members}) == 1
+        assert len({member.hyperparameters for member in members}) == 1
+    schedule(partitions=1)
+    [alone, *_] = TunedSVC(random_state=0).fit(*table).ensemble_.members
+    assert alone.hyperparameters.kernel == ensemble.members[0].hyperparameters.kernel
+    assert SCHEDULE.partitions_C * alone.hyperparameters.C == ensemble.members[0].hyperparameters.C
+
+
+@pytest.mark.parametrize("members", [1, 2, 8])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_blocks_fit_into_memory(members: int, n_classes: int) -> None:
+    """With more rows they get smaller, then there is one partition, and then none at all."""
+    sizes = [(n, local_size(n, n_classes, members)) for n in np.geomspace(2000, 10**6, 200).astype(int).tolist()]
+    for n, (m, partitions) in sizes:
+        assert m == 0 or m >= SCHEDULE.least_local
+        assert numbers_kept(n, m, members * partitions) <= SCHEDULE.local_numbers
+    parts = [partitions if m else 0 for _, (m, partitions) in sizes]
+    assert parts == sorted(parts, reverse=True)
+    assert set(parts) == ({0, 1, 2} if n_classes == 2 else {0, 1})
 
 
 def test_with_very_many_rows_least_squares_take_the_place_of_softmax(table, schedule) -> None:

@@ -15,8 +15,9 @@ from marginwise.fitting.searching import Searcher, after, curvature_of, mean_of,
 from marginwise.priors import Prior
 from marginwise.problem import as_problem
 from marginwise.search import Limits, QuasiNewton, RandomWalk
+from marginwise.search.restarts import tune_problem
+from marginwise.search.settings import SearchSettings
 from marginwise.search.trace import Trace
-from marginwise.tuning import SearchSettings, tune_problem
 
 CRITERION = as_criterion("ls-loo")
 

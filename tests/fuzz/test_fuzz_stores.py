@@ -17,10 +17,11 @@ from trials import damaged, pick, run_cases
 
 import toys
 from marginwise.search.checkpoint import signed_line
+from marginwise.search.trace import Tuning
 from marginwise.study import open_store
 from marginwise.study.record import TrialRow
 from marginwise.study.report import write_report
-from marginwise.tuning import Tuning, tune
+from marginwise.tuning import tune
 from zoo import blobs
 
 ROWS = [

@@ -19,7 +19,7 @@ from marginwise.likelihoods import as_slack
 from marginwise.model import Model
 from marginwise.priors import Prior
 from marginwise.problem import Problem
-from marginwise.tuning import SearchSettings
+from marginwise.search.settings import SearchSettings
 
 #: The paper's kernel, and the default one.
 RBF, BLEND = Hyperparameters(), Model(1.0, Blend())

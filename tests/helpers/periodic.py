@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise.kernels import Hyperparameter, Kernel, Normal
-from marginwise.kernels.base import per_input, positive, positives
+from marginwise.kernels.values import per_input, positive, positives
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Periodic(Kernel):
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         return (
-            Hyperparameter("k", (self.k,), (1e-3, 1e5), (-1.0, 1.0), _amplitude_law),
-            Hyperparameter("p", (self.period,), (0.1, 100.0), (0.0, 2.0), _period_law),
-            Hyperparameter("l", self.length_scales, (1e-2, 1e3), (-1.0, 1.0), _length_scale_law, per_input=True),
+            Hyperparameter("k", (self.k,), (1e-3, 1e5), (-1.0, 1.0), (0.0, 1.5)),
+            Hyperparameter("p", (self.period,), (0.1, 100.0), (0.0, 2.0), (1.0, 1.0)),
+            Hyperparameter("l", self.length_scales, (1e-2, 1e3), (-1.0, 1.0), _length_scale_prior, per_input=True),
         )
 
     def with_values(self, values: np.ndarray) -> Self:
@@ -59,13 +59,5 @@ class Periodic(Kernel):
         return np.subtract.outer(A[:, a], B[:, a]) * (math.pi / self.period)
 
 
-def _amplitude_law(n_inputs: int) -> Normal:
-    return 0.0, 1.5
-
-
-def _period_law(n_inputs: int) -> Normal:
-    return 1.0, 1.0
-
-
-def _length_scale_law(n_inputs: int) -> Normal:
+def _length_scale_prior(n_inputs: int) -> Normal:
     return 0.5 * math.log(n_inputs), 1.0

@@ -11,8 +11,8 @@ from marginwise.criteria import evaluate
 from marginwise.errors import InvalidInputError
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference import METHODS, Posterior, posterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.inference.laplace import laplace_posterior
-from marginwise.inference.prediction import GaussianPosterior
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods import LIKELIHOODS, SLACKS, Likelihood, as_slack
 from marginwise.problem import Problem

@@ -73,7 +73,7 @@ def test_an_additive_model_says_that_every_column_has_its_own_curve() -> None:
     model = TunedSVC(ard=0, kernel=AdditiveLaplacian() + Linear() + Constant(), random_state=0).fit(X, y)
     cells = [-1.5, 0.0, 1.5]
     found = effect(model, 0, grid=cells)
-    assert found.additive == model.ensemble_.is_additive
+    assert found.additive == model.ensemble_.description.is_additive
     assert found.additive
     assert min(found.latent[0], found.latent[2]) > found.latent[1]
     for row in X[:3]:  # the same for every row, but for a constant

@@ -84,7 +84,7 @@ def test_local_blocks_are_explained_by_the_function_of_the_rows_own_block(n_clas
     np.testing.assert_allclose(found.latent, model.latent_mean_and_variance(X[:3])[0], rtol=0, atol=1e-9)
     encode = lambda rows: model._encoding(model._encoding.filled(model._cells(rows))[0])  # noqa: E731
     for i, row in enumerate(X[:3]):
-        parts = [function for _, function in model.ensemble_.latent_expansions(encode(row[None]))]
+        parts = [function for _, function in model.ensemble_.description.latent_expansions(encode(row[None]))]
 
         def value(S: np.ndarray, parts=parts, row=row) -> np.ndarray:
             return sum(part(encode(np.where(S, row, X[20:22]))).mean(axis=0) for part in parts)

@@ -53,7 +53,7 @@ def test_the_same_kernel_has_the_same_numbers() -> None:
 
 
 def test_differences_are_said_once(caplog: pytest.LogCaptureFixture, monkeypatch) -> None:
-    monkeypatch.setattr(borrowed, "_said", set())
+    borrowed._tell_of_differences.cache_clear()
     kernel = KERNELS["matern"]
     with caplog.at_level(logging.WARNING, "marginwise"):
         for _ in range(2):

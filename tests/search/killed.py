@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 import numpy as np
 
 import toys
-from marginwise.tuning import Tuning, tune
+from marginwise.search.trace import Tuning
+from marginwise.tuning import tune
 from zoo import blobs
 
 

@@ -36,7 +36,8 @@ from marginwise.search.checkpoint import signed_line
 from marginwise.search.held_out import HeldOut
 from marginwise.search.objective import Objective
 from marginwise.search.task import Task
-from marginwise.tuning import Tuning, tune
+from marginwise.search.trace import Tuning
+from marginwise.tuning import tune
 from zoo import blobs
 
 PROBLEM = blobs(20, 3)

@@ -19,7 +19,8 @@ from marginwise.search.progress import (
     stage,
     whole_fit,
 )
-from marginwise.tuning import Tuning, tune
+from marginwise.search.trace import Tuning
+from marginwise.tuning import tune
 from zoo import blobs
 
 P = blobs(20, 2)

@@ -11,8 +11,9 @@ import toys
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.likelihoods import LINEAR, QUADRATIC, Slack
 from marginwise.search import HeldOut
+from marginwise.search.trace import Tuning
 from marginwise.svm import solve_problem
-from marginwise.tuning import Tuning, tune
+from marginwise.tuning import tune
 from zoo import blobs
 
 TRAIN, VALIDATION, TEST = blobs(60, 4, shift=0.8), blobs(80, 4, shift=0.8, seed=1), blobs(300, 4, shift=0.8, seed=2)

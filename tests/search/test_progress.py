@@ -12,7 +12,8 @@ import toys
 from marginwise.errors import MarginwiseError
 from marginwise.search import Record
 from marginwise.search.progress import counter, fit_task_callback
-from marginwise.tuning import Tuning, tune
+from marginwise.search.trace import Tuning
+from marginwise.tuning import tune
 from zoo import blobs
 
 P = blobs(20, 2)

@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from marginwise.covariance import DenseCovariance
 from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.svm import pairs as by_pairs
@@ -48,16 +47,14 @@ def test_each_pair_is_the_machine_of_its_two_classes(slack):
     assert machines.n_support.sum() == len(machines.support)
 
 
-def test_a_gram_matrix_at_hand_or_too_large_changes_nothing(monkeypatch):
+def test_a_gram_matrix_that_is_too_large_changes_nothing(monkeypatch):
     X, codes = clouds(4, 60)
     arguments = (X, codes, 4, np.ones(60), H, as_slack("linear"))
     plain = train_pairs(*arguments)[0]
-    ready = train_pairs(*arguments, covariance=DenseCovariance.of(H.kernel, X))[0]
     monkeypatch.setattr(by_pairs, "MAX_MEMORY", 1000)
     apart = train_pairs(*arguments)[0]
-    for other in (ready, apart):
-        np.testing.assert_array_equal(other.support, plain.support)
-        np.testing.assert_allclose(other.coefficients, plain.coefficients, atol=1e-9)
+    np.testing.assert_array_equal(apart.support, plain.support)
+    np.testing.assert_allclose(apart.coefficients, plain.coefficients, atol=1e-9)
 
 
 def test_all_rows_as_inducing_inputs_give_the_same_machines():

@@ -2,7 +2,7 @@
 
 A signal handler that raises does so wherever Python happens to be: in the middle of a clean-up, in a destructor or a
 callback from C, which swallow the exception, or in the helper with which Numba wraps results, where it becomes a
-SystemError. After a long compiled loop that helper is the first Python code to run, so that this is no rare case.
+SystemError. After a long compiled loop that helper is the first Python code to run, so that this is common.
 Long computations therefore hold Ctrl-C back and answer it at safe points, where nothing is half done.
 """
 
@@ -97,7 +97,7 @@ def answer_at_once() -> Iterator[None]:
 
 
 def answered() -> None:
-    """Say that Ctrl-C has had its effect, so that no later safe point answers it again."""
+    """Note that Ctrl-C was handled, so that no later safe point handles it again."""
     held = _own()
     if held is not None:
         held.waiting, held.answer = False, None
@@ -148,7 +148,7 @@ class _Held:
             raise
 
     def close(self) -> None:
-        """Hear no more of Ctrl-C, unless somebody else has taken over already."""
+        """Stop handling Ctrl-C, unless another handler was installed in the meantime."""
         global _held
         with self._lock:
             self._open = False
@@ -174,7 +174,7 @@ _held: _Held | None = None
 
 
 def _is_unsafe(frame: FrameType | None) -> bool:
-    """Say whether one of the functions under way must not be left by an exception."""
+    """Return whether one of the functions under way must not be left by an exception."""
     while frame is not None:
         if frame.f_globals.get("__name__") in _UNSAFE or frame.f_code.co_name == "__del__":
             return True

@@ -1,4 +1,4 @@
-"""Compilation of numerical loops, in one place: what is compiled is kept on disk, so that it happens once a machine."""
+"""Compilation of numerical loops: compiled code is cached on disk, so that it happens once on each machine."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def _digest(function: Callable[..., Any]) -> str:
 def _warn_that_nothing_is_kept() -> None:
     if multiprocessing.parent_process() is None:  # the first process speaks for all
         warnings.warn(
-            f"neither {cache_folder()} nor the directory of marginwise can be written: each process compiles anew, "
-            "which takes some seconds; set NUMBA_CACHE_DIR to a directory that can be written, and it is kept there",
+            f"neither {cache_folder()} nor the directory of marginwise is writable: every process compiles again, "
+            "which takes a few seconds; set NUMBA_CACHE_DIR to a writable directory to keep the compiled code",
             stacklevel=2,
         )
 
@@ -130,7 +130,7 @@ event.register("numba:compile", _compilations)  # type: ignore[no-untyped-call]
 
 @contextmanager
 def telling_of_compilation() -> Iterator[None]:
-    """Say in one line, by the logger ``marginwise``, if it was compilation that took the time."""
+    """Log a line to the logger ``marginwise`` if compilation took noticeable time."""
     before = _compilations.seconds
     yield
     seconds = _compilations.seconds - before

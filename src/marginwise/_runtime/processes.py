@@ -3,7 +3,7 @@
 A terminal sends Ctrl-C to all processes. Those that run jobs never hear it: the one that waits for them answers. When
 that is killed, which nothing can answer, they end by themselves.
 
-Joblib's executor and tracker are no part of its public interface; this is the only module that knows them.
+Joblib's executor and tracker are not part of its public interface; only this module uses them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HANDING_OVER = 0.1  # seconds; ended before a thread of its own has taken up th
 
 
 def check_n_jobs(n_jobs: object) -> None:
-    """Raise if this is no number of processes."""
+    """Raise if this is not a number of processes."""
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):
         raise InvalidInputError("n_jobs", n_jobs, "a number of processes, -1 for one on each core, or None")
@@ -72,7 +72,7 @@ def _begin_process(parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it is no more; where that can't be seen, leave it alone."""
+    """End this process when the one that started it has ended, on systems where that can be seen."""
     if os.name != "posix" or os.getpid() == parent:
         return
 

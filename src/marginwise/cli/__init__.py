@@ -1,6 +1,6 @@
 """The command line. Each command is a module with ``add_arguments(parser)`` and ``run(arguments)``, an exit code.
 
-Only the module of the command that is asked for is imported, so that help and mistakes are answered at once.
+Only the module of the command that is asked for is imported, so that help and errors in the arguments are quick.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import version
@@ -20,7 +20,7 @@ from marginwise._runtime.interrupts import answer_interrupts
 from marginwise.cli.text import remark
 from marginwise.errors import Finding, InvalidInputError, MarginwiseError, ModelFileError
 
-#: What a shell expects other than 0: it failed, the user's mistake, ended by Ctrl-C, nobody reads the output any more.
+#: Exit codes other than 0: failure, invalid arguments or data, Ctrl-C, and a reader that closed the pipe.
 FAILURE, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 128 + signal.SIGINT, 128 + 13
 
 _COMMANDS = {
@@ -28,53 +28,19 @@ _COMMANDS = {
     "report": "write the report of an existing model",
     "update": "add rows to a model, or forget some, without tuning again",
     "predict": "predict the rows of a table with a model",
-    "explain": "why the rows of a table are predicted as they are",
-    "export": "write a model for other programs, as an ONNX file or as JSON",
-    "compare": "criteria and other classifiers side by side on a table",
-    "datasets": "the five benchmark data sets",
-    "warmup": "compile everything once, so that no first use waits",
+    "explain": "explain the predictions for the rows of a table",
+    "export": "export a model as ONNX or JSON, for other programs",
+    "compare": "compare criteria and other classifiers on a table",
+    "datasets": "list the five benchmark data sets, or write one",
+    "warmup": "compile everything now, so that the first use does not wait",
     "study": "reproduce the study of Gold & Sollich (2003), or run your own",
 }
 
 #: Arguments of the library whose options have another name.
-_OPTIONS = {
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
-    "test_fraction": "--test-fraction",
-    "max_evaluations": "--max-evaluations",
-    "max_seconds": "--max-seconds",
-    "class_weight": "--class-weight",
-    "missing_values": "--missing-values",
-    "name": "NAME",
-    "positive_class": "--positive",
-}
-_SAME_NAME = (
-    "target",
-    "groups",
-    "drop",
-    "delimiter",
-    "decimal",
-    "encoding",
-    "header",
-    "skip",
-    "sheet",
-    "plots",
-    "positive",
-    "keep",
-    "ard",
-    "criterion",
-    "slack",
-    "restarts",
-    "folds",
-    "peers",
-    "store",
-    "data",
-    "datasets",
-    "methods",
-    "trials",
-    "backend",
-    "scheduler",
-)
+_OPTIONS = {"random_state": "--seed", "n_jobs": "--jobs", "name": "NAME", "positive_class": "--positive"}
+
+#: Arguments of commands that are not options, although the library may have an argument of that name.
+_NO_OPTIONS = {"model", "table"}
 
 _EPILOG = """\
 examples:
@@ -84,21 +50,24 @@ examples:
   marginwise explain patients.skops new-patients.csv --report why.html
   marginwise compare patients.csv --target diabetic
 
-'marginwise COMMAND --help' tells more. Exit codes: 0 well, 1 failure, 2 mistake in the call or the data, 130 Ctrl-C."""
+'marginwise COMMAND --help' lists its options.
+Exit codes: 0 success, 1 failure, 2 invalid arguments or data, 130 Ctrl-C."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a label that the terminal can't show is no reason to fail
+        if isinstance(stream, io.TextIOWrapper):  # do not fail on a label that the terminal can't show
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
     command = next((word for word in words if not word.startswith("-")), None)
     name = f"marginwise {command}" if command in _COMMANDS else "marginwise"
+    options: set[str] = set()
     try:
         # A study answers Ctrl-C itself: it keeps what is finished.
         with nullcontext() if command == "study" else answer_interrupts(signal.default_int_handler):
             arguments = _parser(command).parse_args(words)
+            options = vars(arguments).keys() - _NO_OPTIONS
             code: int = arguments.run(arguments)
             sys.stdout.flush()
             return code
@@ -111,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except InvalidInputError as mistake:
-        return _say(f"{name}: error: {_in_words(mistake)}", MISTAKE)
+        return _say(f"{name}: error: {_in_words(mistake, options)}", MISTAKE)
     except MarginwiseError as error:
         return _say(f"{name}: error: {error}", MISTAKE if isinstance(error, ModelFileError) else FAILURE)
     except MemoryError as error:
@@ -144,15 +113,15 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def _in_words(mistake: InvalidInputError) -> str:
-    """Return the message, with the names that the command line has for things."""
+def _in_words(mistake: InvalidInputError, options: Collection[str]) -> str:
+    """Return the message, with the names that the command line has for arguments of the library."""
     if mistake.argument == "path":
         return f"{mistake.value}: expected {mistake.allowed}"
-    name = f"--{mistake.argument}" if mistake.argument in _SAME_NAME else mistake.argument
+    same = f"--{mistake.argument.replace('_', '-')}" if mistake.argument in options else mistake.argument
     found = f"is {mistake.value!r}"
     if isinstance(mistake.value, Finding) or mistake.value is None:
         found = mistake.value or "is not given"
-    return f"{_OPTIONS.get(name, name)} {found}; expected {mistake.allowed}"
+    return f"{_OPTIONS.get(mistake.argument, same)} {found}; expected {mistake.allowed}"
 
 
 def _say(message: str, code: int) -> int:

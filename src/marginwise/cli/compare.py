@@ -7,15 +7,15 @@ import json
 import math
 import sys
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from marginwise._runtime.packages import require
 from marginwise._wording import numbered, percent
 from marginwise.cli.files import add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import listed, tell, warn
-from marginwise.errors import Finding, InvalidInputError, MarginwiseError
+from marginwise.errors import Finding, InvalidInputError
 from marginwise.reporting.text import aligned
 
 _CRITERIA = "auto,ep-evidence,laplace-evidence,span"
@@ -30,14 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=listed,
         default=_CRITERIA,
         metavar="A,B,…",
-        help="criteria of TunedSVC (default: %(default)s)",
+        help="criteria of TunedSVC to compare (default: %(default)s)",
     )
     parser.add_argument(
-        "--peers", type=listed, default=_PEERS, metavar="A,B,…", help="other classifiers (default: %(default)s)"
+        "--peers",
+        type=listed,
+        default=_PEERS,
+        metavar="A,B,…",
+        help="other classifiers to compare with (default: %(default)s)",
     )
     held_out = parser.add_mutually_exclusive_group()
     held_out.add_argument(
-        "--folds", type=int, default=5, metavar="K", help="folds, each held out once (default: %(default)s)"
+        "--folds", type=int, default=5, metavar="K", help="number of folds, each held out once (default: %(default)s)"
     )
     held_out.add_argument("--test-fraction", type=float, metavar="F", help="hold out this share of the rows, once")
     parser.add_argument("--report", "-r", metavar="FILE", help="HTML page to write")
@@ -58,8 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     warn(check_table(table))
     words = np.isin(table.feature_names, list(table.categories))
-    methods = contestants(arguments.criteria, arguments.peers, arguments.seed, words)
     groups = np.array(table.groups) if table.groups else None
+    chosen = (arguments.criteria, arguments.peers, arguments.seed, words)
+    methods = contestants(*chosen, grouped=groups is not None)
     shares = {"folds": arguments.folds, "test_fraction": arguments.test_fraction}
     rows = splits(table.y, **shares, seed=arguments.seed, groups=groups)
     parts = []
@@ -119,8 +124,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if not [*arguments.criteria, *arguments.peers]:
         raise InvalidInputError("--criteria and --peers", Finding("are empty"), "at least one name between them")
     if arguments.report is not None:
-        if find_spec("matplotlib") is None:
-            raise MarginwiseError("the report needs matplotlib (pip install 'marginwise[plots]'); do without --report")
+        require("matplotlib", "the report needs", "marginwise[plots]", "; do without --report")
         check_output("--report", Path(arguments.report), force=arguments.force, inputs=[arguments.table])
 
 
@@ -143,7 +147,7 @@ def _page(title: str, how: str, scores: list[Any]) -> Any:
 
     page = Page("Classifiers side by side", f"{title}; {how}.")
     page.text(
-        "Each classifier was trained on a part of the rows and predicted the others, which it had not seen. The "
+        "Each classifier was trained on a part of the rows and predicted the others. The "
         "one with the smallest log-loss is on top: its probabilities can be trusted most."
     )
     finished = [s for s in scores if not s.failure]

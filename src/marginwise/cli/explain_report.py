@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,14 +18,14 @@ from marginwise.cli.reasons import (
     reason_columns,
     strongest,
 )
-from marginwise.display import Cell, Page, figure_style
+from marginwise.display import Cell, Page
 from marginwise.errors import InvalidInputError
 from marginwise.inspection import Explanation
-from marginwise.plots import BeeswarmDisplay
-from marginwise.reporting.figures import literal, page_figure
+from marginwise.reporting.effects import add_swarm
+from marginwise.reporting.figures import page_style
 
-#: Rows on the page, and columns of its figure.
-_MOST_ROWS, _MOST_COLUMNS = 500, 12
+#: Rows on the page.
+_MOST_ROWS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,17 +143,7 @@ def _add_swarm(page: Page, rows: ExplainedRows) -> None:
         return
     one = rows.explanation
     label = rows.classes[1 if one.values.ndim == 2 else np.bincount(rows.codes).argmax()]
-    one = replace(one.of_class(label), feature_names=[literal(name) for name in one.feature_names])
     page.heading("All rows")
-    mpl: Any = import_module("matplotlib")
-    with mpl.rc_context(figure_style()), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-        shown = min(_MOST_COLUMNS, len(one.feature_names))
-        figure = page_figure(1.2 + 0.42 * shown)
-        display = BeeswarmDisplay(one).plot(figure.subplots(), max_features=shown)
-        order = np.argsort(-display.strength)[:3]
-        page.figure(
-            figure,
-            f"What each cell contributes to {label}: a dot is a row, to the right speaks for it.",
-            "Dots; the columns that contribute most are " + ", ".join(one.feature_names[j] for j in order) + ".",
-        )
+    with page_style():
+        caption = f"What each cell contributes to {label}: a dot is a row, to the right speaks for it."
+        add_swarm(page, one.of_class(label), caption)

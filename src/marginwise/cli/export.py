@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from marginwise.cli.outputs import check_output, written_whole
+from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import remark
 from marginwise.errors import InvalidInputError
 
-#: Formats, which are the endings of their files, too.
+#: Formats, which are also the suffixes of their files.
 _ONNX, _JSON = "onnx", "json"
 
 
@@ -19,8 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit'")
     parser.add_argument("--to", choices=(_ONNX, _JSON), default=_ONNX, help="the format (default: %(default)s)")
     parser.add_argument("--output", "-o", metavar="FILE", help="file to write (default: MODEL with another ending)")
-    parser.add_argument("--force", action="store_true", help="replace an existing file")
-    parser.add_argument("--quiet", "-q", action="store_true", help="no remarks on standard error")
+    add_output_arguments(parser, json=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

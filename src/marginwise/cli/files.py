@@ -27,7 +27,7 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool, needed
             "--groups",
             "-g",
             metavar="COLUMN",
-            help="the column that says which rows belong together, such as the patient; it is no input",
+            help="column that identifies groups of rows, such as the patient; it is not used as an input",
         )
         add_drop_argument(parser)
         parser.add_argument(
@@ -36,21 +36,23 @@ def add_table_arguments(parser: argparse.ArgumentParser, *, target: bool, needed
             type=listed,
             default=[],
             metavar="A,B,…",
-            help="further words or numbers that mean missing, such as unknown,-999; may be repeated",
+            help="additional values that mean missing, such as unknown,-999; may be repeated",
         )
     parser.add_argument(
         "--missing",
         choices=("keep", "refuse"),
         default="keep",
-        help="refuse: a cell that is missing is an error (default: %(default)s, the model takes it as such)",
+        help="keep missing cells as missing values, or refuse them with an error (default: %(default)s)",
     )
-    dialect = parser.add_argument_group("CSV and Excel files (default: detected where it is unambiguous)")
-    dialect.add_argument("--header", choices=_YES_OR_NO, help="whether the first row holds the names of the columns")
-    dialect.add_argument("--delimiter", metavar="CHARACTER", help="what separates the cells")
-    dialect.add_argument("--decimal", metavar="SIGN", help="the decimal sign of numbers, a point or a comma")
-    dialect.add_argument("--encoding", metavar="NAME", help="of the text, such as utf-8, cp1252 or latin-1")
-    dialect.add_argument("--skip", type=int, default=0, metavar="N", help="lines above the table, such as a title")
-    dialect.add_argument("--sheet", metavar="NAME", help="of an Excel file, or its number (default: the first)")
+    dialect = parser.add_argument_group("CSV and Excel files (default: detected where unambiguous)")
+    dialect.add_argument("--header", choices=_YES_OR_NO, help="whether the first row holds column names")
+    dialect.add_argument("--delimiter", metavar="CHARACTER", help="character that separates cells")
+    dialect.add_argument("--decimal", metavar="SIGN", help="decimal separator, a point or a comma")
+    dialect.add_argument("--encoding", metavar="NAME", help="text encoding, such as utf-8, cp1252 or latin-1")
+    dialect.add_argument(
+        "--skip", type=int, default=0, metavar="N", help="lines to skip above the table, such as a title"
+    )
+    dialect.add_argument("--sheet", metavar="NAME", help="name or number of the Excel sheet (default: the first)")
 
 
 def add_drop_argument(parser: Any) -> None:
@@ -61,17 +63,20 @@ def add_drop_argument(parser: Any) -> None:
         type=listed,
         default=[],
         metavar="A,B,…",
-        help="columns to leave out, by name or position; may be repeated",
+        help="columns to ignore, by name or position; may be repeated",
     )
 
 
 def add_run_arguments(parser: Any) -> None:
     """Add the seed and the number of processes."""
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="random seed (default: %(default)s)")
     parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="seed of all that is drawn (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--jobs", "-j", type=_jobs, default=1, metavar="N", help="processes, -1 for all cores (default: %(default)s)"
+        "--jobs",
+        "-j",
+        type=_jobs,
+        default=1,
+        metavar="N",
+        help="number of processes, -1 for all cores (default: %(default)s)",
     )
 
 

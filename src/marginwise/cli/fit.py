@@ -7,9 +7,9 @@ import json
 import sys
 import time
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
+from marginwise._runtime.packages import require
 from marginwise.cli.files import STANDARD, add_run_arguments, add_table_arguments, read_table
 from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.report import add_report_arguments, chosen_class
@@ -18,7 +18,6 @@ from marginwise.errors import (
     ConvergenceWarning,
     GroupWarning,
     InvalidInputError,
-    MarginwiseError,
     NothingLearntWarning,
     TableWarning,
 )
@@ -30,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--model", "-m", metavar="FILE", help="model file to write (default: TABLE's name with .skops)")
     files.add_argument("--report", "-r", metavar="FILE", help="report to write (default: TABLE's name with .html)")
-    files.add_argument("--no-files", action="store_true", help="write no files, only print the summary")
+    files.add_argument("--no-files", action="store_true", help="only print the summary, and write no files")
     add_report_arguments(files)
     add_tuning_arguments(parser)
     add_output_arguments(parser)
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the estimator."""
     tuning = parser.add_argument_group("tuning")
-    tuning.add_argument("--criterion", default="auto", help="what is optimised (default: ls-loo)")
+    tuning.add_argument("--criterion", default="auto", help="criterion to optimise (default: ls-loo)")
     tuning.add_argument(
         "--slack", choices=("linear", "quadratic"), help="penalty for small margins (default: the criterion's)"
     )
@@ -48,12 +47,12 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         type=_ard,
         default="auto",
         metavar="NUMBER",
-        help="how far length scales may differ, 0 for one shared by all inputs (default: auto, found by folds)",
+        help="how far length scales may differ, 0 for one shared by all inputs (default: auto, by cross-validation)",
     )
     tuning.add_argument(
         "--class-weight",
         choices=("balanced",),
-        help="balanced: all classes count the same, however many rows they have (default: all rows count the same)",
+        help="balanced: every class counts the same, however many rows it has (default: every row counts the same)",
     )
     tuning.add_argument(
         "--ordered",
@@ -61,18 +60,23 @@ def add_tuning_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=[],
         metavar="A,B,…",
-        help="classes have an order, as grades have: that of the sorted classes, or this one, the lowest first",
+        help="treat classes as ordered, like grades: in sorted order, or in the order given, lowest first",
     )
-    tuning.add_argument("--restarts", type=int, default=0, metavar="N", help="further searches from random starts")
+    tuning.add_argument(
+        "--restarts", type=int, default=0, metavar="N", help="additional searches from random starting points"
+    )
     tuning.add_argument(
         "--max-evaluations",
         type=int,
         default=100,
         metavar="N",
-        help="of the criterion, in a search (default: %(default)s)",
+        help="most evaluations of the criterion in a search (default: %(default)s)",
     )
     tuning.add_argument(
-        "--max-seconds", type=float, metavar="S", help="end all searches after this time, and train what was found"
+        "--max-seconds",
+        type=float,
+        metavar="S",
+        help="stop searching after this time, and train the best model found so far",
     )
     add_run_arguments(tuning)
 
@@ -179,10 +183,7 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
         ("--model", model, "skops", "saving"),
         ("--report", report, "matplotlib", "plots"),
     ):
-        if find_spec(package) is None:
-            raise MarginwiseError(
-                f"the {option[2:]} needs {package} (pip install 'marginwise[{extra}]'); --no-files does without"
-            )
+        require(package, f"the {option[2:]} needs", f"marginwise[{extra}]", "; --no-files does without")
         check_output(option, path, force=arguments.force, inputs=[arguments.table], device=path is report)
     return model, report
 

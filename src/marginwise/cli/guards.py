@@ -1,4 +1,4 @@
-"""Tables that can be read but not learnt from as they stand: errors, and warnings of one sentence each."""
+"""Checks of a table before a fit: errors if nothing can be learnt from it, and warnings of one sentence each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NUMBERS, _FEWEST_ROWS = 20, 10
 #: Different dates that may be meant as categories, such as months.
 _MOST_DATES = 12
 
-#: Different words beyond which a column that has them in more than half of its rows is no category.
+#: A column with more different words than this, and than half of its rows, is not a category.
 _MOST_WORDS = 10
 
 #: Fewest values of a column that may say which rows belong together; of one that is known by its order alone.
@@ -43,7 +43,7 @@ _GROUP_NAMES = (
     "animal",
 )
 
-#: Rows from which on rising whole numbers are no accident.
+#: Rows from which on increasing whole numbers are not a coincidence.
 _FEWEST_RISING = 8
 
 
@@ -56,7 +56,7 @@ def check_table(table: Table) -> list[str]:
 
 
 def require_folds(table: Table, ard: str | float) -> None:
-    """Say so if no row could be left out to tell what a model with free length scales is worth."""
+    """Raise if no row could be left out to evaluate a model with several length scales."""
     second = int(np.sort(np.unique(table.y, return_counts=True)[1])[-2])
     if second < 2 and isinstance(ard, float) and ard > 0.0:
         raise InvalidInputError(
@@ -67,7 +67,7 @@ def require_folds(table: Table, ard: str | float) -> None:
 
 
 def _require_classes(table: Table) -> None:
-    """Say so if a target is no class to predict."""
+    """Raise if the target does not hold classes."""
     labels, n = np.unique(table.y), len(table.y)
     if len(labels) == 1:
         raise InvalidInputError(
@@ -87,7 +87,7 @@ def _require_classes(table: Table) -> None:
 
 
 def _require_categories(table: Table) -> None:
-    """Say so if the words of a column are dates, or stand among numbers, so that they are no categories."""
+    """Raise if the words of a column are dates, or occur among numbers, so that they are not categories."""
     for name, levels in table.categories.items():
         if len(levels) > _MOST_DATES and all(map(looks_like_date, levels)):
             raise InvalidInputError(
@@ -108,7 +108,7 @@ def _require_categories(table: Table) -> None:
 
 def _rare_classes(table: Table) -> Iterator[str]:
     labels, counts = np.unique(table.y, return_counts=True)
-    rare = [_shown(label) for label in labels[counts == 1]]
+    rare = [repr(label) for label in labels[counts == 1].tolist()]
     if rare:
         which = f"class {rare[0]}" if len(rare) == 1 else f"each of the classes {some(rare)}"
         yield f"{which} of {table.target_name!r} has one row only, too few to learn from: add rows, or leave it out"
@@ -135,7 +135,7 @@ def _row_numbers(table: Table) -> Iterator[str]:
 
 
 def _groups(table: Table) -> Iterator[str]:
-    """Point at a column that seems to say which rows belong together."""
+    """Point out columns that seem to identify groups of rows."""
     if table.groups:
         return
     for name, column in zip(table.feature_names, table.X.T, strict=True):
@@ -152,12 +152,12 @@ def _groups(table: Table) -> Iterator[str]:
 
 
 def _whole(column: Array) -> bool:
-    """Return whether all cells are whole numbers and there."""
+    """Return whether all cells are whole numbers, and none is missing."""
     return bool((column == np.round(column)).all())
 
 
 def _names_group(name: str) -> bool:
-    """Return whether a column is called as what has several rows is."""
+    """Return whether the name of a column is that of a group of rows."""
     words = re.findall("[A-Z]?[a-z]+|[A-Z]+", name)
     return bool(words) and words[-1].lower() in _GROUP_NAMES
 
@@ -170,7 +170,3 @@ def _in_runs(column: npt.NDArray[Any]) -> bool:
 def _rises(column: Array) -> bool:
     """Return whether whole numbers rise from row to row."""
     return bool((np.diff(column) > 0).all() and (column == np.round(column)).all())
-
-
-def _shown(label: np.generic) -> str:
-    return repr(label.item())

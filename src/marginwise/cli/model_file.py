@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array, Indices
+from marginwise._arrays import Array
 from marginwise.cli.training_rows import TrainingRows
 from marginwise.datasets import Schema, Table
 from marginwise.datasets.encoding import as_labels
@@ -41,7 +41,7 @@ def write_updated(model: Any, path: Path, cells: Array | None, names: Sequence[s
     described = getattr(model, "table_", None)
     if described is not None and cells is not None:
         rows = TrainingRows(described["row_hashes"], described["all_rows"]).joined(TrainingRows.of(cells))
-        called = described["row_names"]
+        called, numbers = described["row_names"], described["row_numbers"]
         if len(called):
             called = np.append(called, names if len(names) == len(cells) else [""] * len(cells))
         model.table_ = {
@@ -49,13 +49,9 @@ def write_updated(model: Any, path: Path, cells: Array | None, names: Sequence[s
             "row_hashes": rows.hashes,
             "all_rows": rows.complete,
             "row_names": called,
-            "row_numbers": np.append(described["row_numbers"], _next_numbers(described["row_numbers"], len(cells))),
+            "row_numbers": np.append(numbers, np.max(numbers, initial=0) + 1 + np.arange(len(cells))),
         }
     save_model(model, path)
-
-
-def _next_numbers(numbers: Indices, n: int) -> Indices:
-    return np.max(numbers, initial=0) + 1 + np.arange(n)
 
 
 def given_numbers(model: Any) -> list[int]:
@@ -86,7 +82,7 @@ def read_model(path: Path) -> tuple[Any, Schema, TrainingRows | None]:
     """
     model = load_model(path)
     if not hasattr(model, "predict_proba"):
-        raise ModelFileError(f"{path} holds a {type(model).__name__}, which gives no probabilities")
+        raise ModelFileError(f"{path} holds a {type(model).__name__}, which has no probabilities")
     described = getattr(model, "table_", None)
     if described is None:
         names = getattr(model, "feature_names_in_", None)
@@ -96,7 +92,7 @@ def read_model(path: Path) -> tuple[Any, Schema, TrainingRows | None]:
         raise ModelFileError(f"{path} does not say which columns its model expects")
     schema = described["schema"]
     if len(schema.columns) != model.n_features_in_:
-        raise ModelFileError(f"{path} holds a model of {model.n_features_in_} columns that says it has others")
+        raise ModelFileError(f"{path} holds a model of {model.n_features_in_} columns with a description of others")
     return model, schema, TrainingRows(described["row_hashes"], described["all_rows"])
 
 

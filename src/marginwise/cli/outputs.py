@@ -1,4 +1,4 @@
-"""Files that commands write: looked at before any work is done for them, and there whole or not at all."""
+"""Files that commands write: paths are checked before any work is done, and files are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
 from marginwise._characters import as_csv, visible
-from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise._runtime.packages import require
+from marginwise.errors import InvalidInputError
 
 #: How tables are written.
 CSV, SEMICOLON, XLSX = FORMATS = ("csv", "csv-semicolon", "xlsx")
@@ -25,18 +25,19 @@ CSV, SEMICOLON, XLSX = FORMATS = ("csv", "csv-semicolon", "xlsx")
 _FRACTION = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 
 
-def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+def add_output_arguments(parser: argparse.ArgumentParser, *, json: bool = True) -> None:
     """Add the options that all commands with a result have."""
-    parser.add_argument("--force", action="store_true", help="replace existing files")
-    parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
-    parser.add_argument("--quiet", "-q", action="store_true", help="no progress and no remarks on standard error")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
+    if json:
+        parser.add_argument("--json", action="store_true", help="write the result to standard output as JSON")
+    parser.add_argument("--quiet", "-q", action="store_true", help="no progress bar and no remarks on standard error")
 
 
 def check_output(option: str, path: Path, *, force: bool, inputs: Sequence[str] = (), device: bool = True) -> None:
-    """Say what keeps a file from being written, before any work is done for it.
+    """Raise if a file cannot be written, before any work is done for it.
 
-    It must be none of the ``inputs``, whatever the user says, and a ``device`` such as /dev/stdout only where allowed.
-    Rights, read-only disks and names that are too long show when a draft is begun as it will be later.
+    It must not be one of the ``inputs``, even with ``force``; a ``device`` such as /dev/stdout is accepted only if
+    allowed. Permissions, read-only disks and names that are too long are checked by beginning a draft.
     """
     try:
         obstacle = _obstacle(path, force, inputs, device)
@@ -44,34 +45,43 @@ def check_output(option: str, path: Path, *, force: bool, inputs: Sequence[str] 
             with _draft(path) as draft:
                 draft.touch()
     except OSError as error:
-        obstacle = f"a place that can be written to, but it cannot ({error.strerror}); choose another"
+        obstacle = f"a path that can be written to, but it cannot ({error.strerror}); choose another"
     if obstacle is not None:
         raise InvalidInputError(option, str(path), obstacle)
 
 
 def add_format_argument(parser: argparse.ArgumentParser) -> None:
-    """Add how tables are written."""
+    """Add the option for the format of tables."""
     parser.add_argument(
         "--output-format",
         choices=FORMATS,
         help="csv-semicolon has semicolons and decimal commas, as Excel expects in German, French and many other "
-        "languages; xlsx is an Excel file (default: by the name of the output, csv otherwise)",
+        "languages; xlsx is an Excel file (default: chosen by the file name, otherwise csv)",
     )
 
 
 def table_format(said: str | None, output: Path | None) -> str:
-    """Return how a table is written: as it is said, or as its file is named."""
+    """Return the format of a table: the one asked for, or that of the file's name."""
     chosen = said or (XLSX if output is not None and output.suffix.lower() == ".xlsx" else CSV)
     if chosen == XLSX:
         if output is None:
             raise InvalidInputError("--output-format", chosen, "a file for it (--output predictions.xlsx)")
-        if find_spec("openpyxl") is None:
-            raise MarginwiseError("Excel files need openpyxl (pip install 'marginwise[excel]')")
+        require("openpyxl", "Excel files need", "marginwise[excel]")
     return chosen
 
 
-def write_table(columns: Mapping[str, Sequence[Any]], path: Path | None, kind: str) -> None:
-    """Write columns to a file, or to standard output."""
+def write_result(output: Path | None, kind: str, columns: Mapping[str, Sequence[Any]], result: Any = None) -> None:
+    """Write columns as a table, or a ``result`` as JSON in their place, to a file or to standard output."""
+    with nullcontext() if output is None else written_whole(output) as path:
+        if result is None:
+            _write_table(columns, path, kind)
+        elif path is None:
+            sys.stdout.write(json.dumps(result) + "\n")
+        else:
+            path.write_text(json.dumps(result) + "\n", encoding="utf-8")
+
+
+def _write_table(columns: Mapping[str, Sequence[Any]], path: Path | None, kind: str) -> None:
     if kind == XLSX:
         assert path is not None
         _write_xlsx(columns, path)
@@ -84,17 +94,8 @@ def write_table(columns: Mapping[str, Sequence[Any]], path: Path | None, kind: s
             write_csv(columns, stream, comma=kind == SEMICOLON)
 
 
-def write_json(result: Any, path: Path | None) -> None:
-    """Write a result as JSON to a file, or to standard output."""
-    text = json.dumps(result) + "\n"
-    if path is None:
-        sys.stdout.write(text)
-    else:
-        path.write_text(text, encoding="utf-8")
-
-
 def write_csv(columns: Mapping[str, Sequence[Any]], stream: TextIO, *, comma: bool = False) -> None:
-    """Write columns as CSV, with decimal commas and semicolons if so asked; on a terminal nothing in them is obeyed."""
+    """Write columns as CSV, with decimal commas and semicolons if asked for; no control characters reach a terminal."""
     writer = csv.writer(stream, delimiter=";" if comma else ",", lineterminator="\r\n" if comma else "\n")
     seen = visible if stream.isatty() else str
     written = _with_comma if comma else as_csv
@@ -154,7 +155,7 @@ def _obstacle(path: Path, force: bool, inputs: Sequence[str], device: bool) -> s
         nearest = next(folder for folder in path.parents if folder.exists())
         if nearest.is_dir():
             return f"a file in an existing folder; make {path.parent} first"
-        return f"a file in a folder, but {nearest} is none"
+        return f"a file in a folder, but {nearest} is not a folder"
     if path.is_file():
         if any(os.path.exists(other) and path.samefile(other) for other in inputs):
             return "another file than what is read; give another name"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ from marginwise.cli.outputs import (
     add_output_arguments,
     check_output,
     table_format,
-    write_json,
-    write_table,
-    written_whole,
+    write_result,
 )
 from marginwise.cli.text import listed, remark, warn
 from marginwise.errors import InvalidInputError
@@ -36,12 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-k",
         type=listed,
         metavar="A,B,…",
-        help="columns of the table to write before the prediction, '' for none (default: those that name the rows "
-        "and that the model does not use)",
+        help="columns to copy to the output, '' for none (default: those that identify the rows and that the model "
+        "does not use)",
     )
-    parser.add_argument("--proba", "-p", action="store_true", help="also the probability of each class")
+    parser.add_argument("--proba", "-p", action="store_true", help="also write the probability of each class")
     parser.add_argument(
-        "--reasons", type=int, default=0, metavar="N", help="the N cells that contribute most to each prediction, too"
+        "--reasons",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also write the N cells that contribute most to each prediction",
     )
     add_output_arguments(parser)
 
@@ -56,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     from marginwise.cli.model_file import read_model
     from marginwise.cli.outside import far_cells, strange_rows, warnings_of
     from marginwise.datasets import load_inputs
+    from marginwise.reporting.training import no_feature_names
 
     model, schema, training_rows = read_model(Path(arguments.model))
     inputs = load_inputs(table_path(arguments), schema, keep=arguments.keep, **dialect(arguments))
     kept = _kept(inputs, [_PREDICTION, *map(_probability, model.classes_)], said=arguments.keep is not None)
-    with warnings.catch_warnings():  # columns are in the model's order by now, and names are not needed
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with no_feature_names():
         probabilities = model.predict_proba(inputs.X)
         strange = strange_rows(model, inputs.X)
     cells = schema.cells(inputs.X)[0]
@@ -75,11 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
         for sentence in inputs.remarks:
             remark(f"{sentence}\n")
         for name, words in inputs.unseen.items():
-            remark(f"{name!r} has words that training had not, each a category of its own: {some(words)}\n")
+            remark(f"{name!r} has values that did not occur in training, each a category of its own: {some(words)}\n")
         warn(warnings_of(far, strange, len(predictions)))
         if error is not None:
             remark(
-                f"the table has {schema.target!r}, too: error {percent(error)} of {numbered(len(predictions), 'row')}, "
+                f"the table also has {schema.target!r}: error {percent(error)} of {numbered(len(predictions), 'row')}, "
                 f"log-loss {'infinite' if log_loss is None else f'{log_loss:.3f}'}\n"
             )
             warn(_trained_on(seen, model))
@@ -95,12 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
         "strange_rows": strange,
     }
     result |= _extras(arguments, model, inputs.X, schema, probabilities)
-    if output is None:
-        _write(result, None, kind, as_json=arguments.json)
-        return 0
-    with written_whole(output) as draft:
-        _write(result, draft, kind, as_json=arguments.json)
-    if not arguments.quiet:
+    write_result(output, kind, _columns(result), result if arguments.json else None)
+    if output is not None and not arguments.quiet:
         remark(f"{numbered(len(predictions), 'prediction')} written to {output}\n")
     return 0
 
@@ -145,15 +142,13 @@ def _kept(inputs: Any, own: list[str], *, said: bool) -> dict[str, list[str]]:
     return {name: list(cells) for name, cells in inputs.kept.items() if name not in taken}
 
 
-def _write(result: dict[str, Any], path: Path | None, kind: str, *, as_json: bool) -> None:
-    if as_json:
-        write_json(result, path)
-        return
+def _columns(result: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the columns of the table to write."""
     columns = {**result["kept"], _PREDICTION: result["predictions"]}
     if "probabilities" in result:
         for label, cells in zip(result["classes"], zip(*result["probabilities"], strict=True), strict=True):
             columns[_probability(label)] = [float(f"{p:.6g}") for p in cells]
-    write_table(columns | result.get("reasons", {}), path, kind)
+    return columns | result.get("reasons", {})
 
 
 def _scores(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marginwise._arrays import Array, Indices, Mask
-from marginwise.display.plots._cells import cell_text
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection import Explanation, explain
+from marginwise.plots._cells import cell_text
+from marginwise.reporting.training import no_feature_names
 
 
 class Reason(NamedTuple):
@@ -39,8 +39,7 @@ def explained(model: Any, X: Any, names: Sequence[str]) -> Explanation:
     if not hasattr(model, "explain"):
         found = Finding(f"holds a {type(model).__name__}")
         raise InvalidInputError("MODEL", found, "a model of 'marginwise fit', which can be explained")
-    with warnings.catch_warnings():  # columns are in the model's order by now, and names are not needed
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with no_feature_names():
         return replace(explain(model, X), feature_names=list(names), data=np.asarray(X))
 
 

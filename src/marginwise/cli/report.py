@@ -1,16 +1,16 @@
-"""``marginwise report``: the report of a model that exists, from what its file holds."""
+"""``marginwise report``: the report of an existing model, made from its file."""
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from marginwise.cli.outputs import check_output, written_whole
+from marginwise._runtime.packages import require
+from marginwise.cli.outputs import add_output_arguments, check_output, written_whole
 from marginwise.cli.text import tell, warn
-from marginwise.errors import Finding, InvalidInputError, MarginwiseError, TableWarning
+from marginwise.errors import Finding, InvalidInputError, TableWarning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,22 +18,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit', or of save_model in Python")
     parser.add_argument("--output", "-o", metavar="FILE", help="report to write (default: MODEL's name with .html)")
     add_report_arguments(parser)
-    parser.add_argument("--force", action="store_true", help="replace existing files")
-    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing")
+    add_output_arguments(parser, json=False)
 
 
 def add_report_arguments(parser: Any) -> None:
     """Add the options of all reports."""
-    parser.add_argument("--positive", metavar="CLASS", help="the class to be found (default: the second of two)")
-    parser.add_argument("--plots", choices=("png", "svg", "pdf"), help="write each picture as a file, too")
+    parser.add_argument("--positive", metavar="CLASS", help="the positive class (default: the second of two)")
+    parser.add_argument("--plots", choices=("png", "svg", "pdf"), help="also write each figure as a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     source = Path(arguments.model)
     output = Path(arguments.output) if arguments.output else Path(source.stem).with_suffix(".html")
-    if find_spec("matplotlib") is None:
-        raise MarginwiseError("the report needs matplotlib (pip install 'marginwise[plots]')")
+    require("matplotlib", "the report needs", "marginwise[plots]")
     check_output("--output", output, force=arguments.force, inputs=[arguments.model])
 
     from marginwise.cli.model_file import read_model

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         part.add_argument(
-            "--store", default=DEFAULT_STORE, metavar="URL", help="where the rows are kept (default: %(default)s)"
+            "--store", default=DEFAULT_STORE, metavar="URL", help="where results are stored (default: %(default)s)"
         )
         add(part)
         part.set_defaults(run=run)
@@ -57,55 +57,69 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     size.add_argument(
         "--quick",
         action="store_true",
-        help="a miniature with few rows and short searches, less than a minute (the default without --data, "
+        help="a miniature with few rows and short searches, less than a minute (the default without --data and "
         "--criterion)",
     )
-    size.add_argument("--paper", action="store_true", help="everything at the paper's counts, about an hour on 2 cores")
+    size.add_argument(
+        "--paper",
+        action="store_true",
+        help="the whole study with the paper's numbers of trials, about an hour on 2 cores",
+    )
     size.add_argument(
         "--sensitivity",
         action="store_true",
-        help="what the paper leaves open, in several ways: for the store of --paper, another hour",
+        help="also vary what the paper leaves open: run it on the store of --paper, about another hour",
     )
     parser.add_argument(
         "--data-dir",
         metavar="DIR",
-        help="read the paper's data sets from files here, NAME.csv or NAME.csv.gz; with --sensitivity, also run the "
-        "searches on twonorm and ringnorm from here, the files of the DELVE archive that the paper used",
+        help="folder with the paper's data sets, NAME.csv or NAME.csv.gz; with --sensitivity, also run the searches on "
+        "its twonorm and ringnorm, which the paper took from the DELVE archive",
     )
     own = parser.add_argument_group(
         "your own",
-        "Without one of the sizes above, the study is of these tables alone: all of their rows, the usual searches, "
-        "and the methods that take seconds. With it, they are added to the paper's.",
+        "Without one of the sizes above, the study has these tables only, with all of their rows, the usual searches "
+        "and the methods that take seconds. With one, they are added to the paper's data sets.",
     )
     own.add_argument(
         "--data",
         action="append",
         default=[],
         metavar="FILE",
-        help="a table, one more data set with the name of the file; may be repeated",
+        help="a table to add as a data set, named after the file; may be repeated",
     )
-    own.add_argument("--target", metavar="COLUMN", help="the column of these tables to predict (default: the last)")
+    own.add_argument("--target", metavar="COLUMN", help="column of these tables to predict (default: the last)")
     add_drop_argument(own)
-    own.add_argument("--positive", metavar="CLASS", help="told from all others, where there are more than two classes")
-    own.add_argument("--test-fraction", type=float, metavar="F", help="part of their rows to test on (default: 1/3)")
+    own.add_argument(
+        "--positive", metavar="CLASS", help="class to separate from all others, where there are more than two"
+    )
+    own.add_argument(
+        "--test-fraction", type=float, metavar="F", help="fraction of their rows to test on (default: 1/3)"
+    )
     own.add_argument(
         "--criterion",
         action="append",
         default=[],
         metavar="MODULE:CLASS",
-        help="a criterion, one more method: a class in a module or FILE.py, or a name of the library; may be repeated",
+        help="a criterion to add as a method: a class in a module or FILE.py, or a built-in name; may be repeated",
     )
-    part = parser.add_argument_group("a part of all this")
+    part = parser.add_argument_group("only a part of the study")
     part.add_argument("--datasets", type=listed, metavar="A,B,…", help="only these data sets")
     part.add_argument("--methods", type=listed, metavar="A,B,…", help="only these methods")
     part.add_argument("--trials", type=int, metavar="N", help="trials of each method on each data set")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes here; -1 for one on each core")
-    parser.add_argument("--backend", choices=("loky", "dask"), default="loky", help="processes here, or a Dask cluster")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://HOST:8786")
     parser.add_argument(
-        "--redo", action="store_true", help="replace rows that were damaged, or made with other settings"
+        "--jobs", type=int, default=-1, metavar="N", help="number of local processes; -1 for one on each core"
     )
-    parser.add_argument("--no-progress", dest="progress", action="store_false", default=None, help="show no progress")
+    parser.add_argument(
+        "--backend", choices=("loky", "dask"), default="loky", help="local processes, or a Dask cluster"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="address of the Dask scheduler, such as tcp://HOST:8786")
+    parser.add_argument(
+        "--redo", action="store_true", help="run trials again whose rows are damaged, or were made with other settings"
+    )
+    parser.add_argument(
+        "--no-progress", dest="progress", action="store_false", default=None, help="show no progress bar"
+    )
 
 
 def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -167,7 +181,7 @@ def planned(arguments: argparse.Namespace) -> Plan:
 
 
 def _announced(plan: Plan) -> str:
-    """Say what is going to be run, and first of all if it is less than usual."""
+    """Return what is going to be run, and first whether it is only a miniature."""
     lines = []
     if limits := plan.effort.limits:
         lines.append(
@@ -229,7 +243,7 @@ def _criterion(specification: str) -> Criterion:
 
 
 def _module(specification: str, place: str) -> Any:
-    """Import a module from where the command was started, or a file; workers find it there, too."""
+    """Import a module from where the command was started, or a file; workers find it there as well."""
     file = Path(place)
     folder, name = (file.resolve().parent, file.stem) if file.suffix == ".py" else (Path.cwd(), place)
     if str(folder) not in sys.path:

@@ -21,16 +21,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="model file of 'marginwise fit'")
     add_table_arguments(parser, target=False, needed=False)
-    parser.add_argument("--target", "-t", metavar="COLUMN", help="the column of the labels (default: as in the fit)")
-    parser.add_argument("--groups", "-g", metavar="COLUMN", help="the column of the groups, if the fit had groups")
+    parser.add_argument("--target", "-t", metavar="COLUMN", help="label column (default: as in the fit)")
+    parser.add_argument("--groups", "-g", metavar="COLUMN", help="group column, if the model was fitted with groups")
     parser.add_argument(
         "--forget",
         type=_numbers,
         default=[],
         metavar="N,M-K,…",
-        help="rows to forget, by their numbers as in reports: the first is 1, rows added count on",
+        help="rows to forget, by number as in reports: the first is 1, and added rows continue the count",
     )
-    parser.add_argument("--output", "-o", metavar="FILE", help="model file to write (default: MODEL is replaced)")
+    parser.add_argument("--output", "-o", metavar="FILE", help="model file to write (default: replace MODEL)")
     add_output_arguments(parser)
 
 

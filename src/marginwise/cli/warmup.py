@@ -1,4 +1,4 @@
-"""``marginwise warmup``: compile everything once, so that no first use waits."""
+"""``marginwise warmup``: compile everything now, so that the first use does not wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.epilog = (
-        "Compiled code is kept in the user's cache folder, or where NUMBA_CACHE_DIR says; give images that folder, too."
+        "Compiled code is kept in the user's cache folder, or in NUMBA_CACHE_DIR: keep it in container images."
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="print nothing")
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     from marginwise._runtime.jit import cache_folder
     from marginwise.warmup import warm_up
 
-    logging.getLogger("marginwise").setLevel(logging.ERROR)  # says itself what is done
+    logging.getLogger("marginwise").setLevel(logging.ERROR)  # the command itself says what was done
     start = time.perf_counter()
     number = warm_up()
     if not arguments.quiet:

@@ -11,7 +11,8 @@ open is found in double precision, where it would cancel, and sums over blocks a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,6 +92,12 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         rows = MemoryBlocks(parts, tuple(sizes.tolist()), X.shape[1])
         self.blocks = rows.keep(_with_residual, 0, self.features, self.dtype)
         self.diagonal = kernel.diagonal(X)
+
+    def with_blocks(self, blocks: Sequence[Block]) -> LocalCovariance:
+        """Return the same with other :class:`Block` of the same rows."""
+        same = copy(self)
+        same.blocks = MemoryBlocks(blocks, self.blocks.sizes, self.blocks.shape[1])
+        return same
 
     @property
     def residual(self) -> None:

@@ -144,6 +144,15 @@ class LocalGaussian(SiteGaussian):
                 rest -= (open_sum * part.open.tau) @ part.J
         return variance + float(rest @ rest)
 
+    def for_new_rows(self) -> LocalGaussian:
+        """Return the same without the covariances of its own rows before their labels: a quarter of the memory.
+
+        Predictions do not need them; products with the prior and derivatives do.
+        """
+        parts = [_without_gram(part) for part in self.parts.blocks]
+        prior = self.prior.with_blocks([part.block for part in parts])
+        return replace(self, prior=prior, parts=MemoryBlocks(parts, self.parts.sizes, prior.rank))
+
     def contract_evidence(self, residual_bar: Array) -> Array:
         """With G = ½(bbᵀ - W) the cotangent of K: 2GV = buᵀ - TJΓ."""
         u = self._weight_mean(self.prior.to_blocks(self.nu))
@@ -235,6 +244,12 @@ def _capacitance(part: Part) -> Array:
 def _with_root(part: Part, root: Array) -> Part:
     """Return the part with J = MΓᵀ in the place of M."""
     return part._replace(J=get_blas_funcs("trmm", (root,))(1.0, root, part.J.T, lower=1).T)
+
+
+def _without_gram(part: Part) -> Part:
+    """Return the part without K - VVᵀ."""
+    prior = replace(part.block.open, gram=np.empty((0, 0), part.block.V.dtype))
+    return part._replace(block=part.block._replace(open=prior), open=replace(part.open, prior=prior))
 
 
 def _moments(part: Part, pull: Array) -> Array:

@@ -6,6 +6,7 @@ a k-d tree (Bentley 1975) in inputs in units of the length scales, where the ker
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,8 +17,8 @@ from marginwise._runtime.jit import compiled
 from marginwise._summary import summary
 from marginwise.errors import Finding, InvalidInputError
 
-#: Ways to choose the direction of a cut: the axis, or the input, in which the rows vary most.
-DIRECTIONS = ("principal", "widest")
+#: Ways to choose the direction of a cut: the axis, or the input, in which the rows vary most, or a random one.
+DIRECTIONS = ("principal", "widest", "random")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Partition:
     __repr__ = summary
 
     @classmethod
-    def of(cls, X: Array, lengths: Array, size: int, *, direction: str = "principal") -> Partition:
+    def of(cls, X: Array, lengths: Array, size: int, *, direction: str = "principal", seed: int = 0) -> Partition:
         """Return a partition into blocks of about ``size`` rows of X, never more but for equal rows.
 
         Equal rows share a block.
@@ -61,15 +62,19 @@ class Partition:
             The unit of each input.
         size : int
             The largest number of rows of a block.
-        direction : {"principal", "widest"}
-            Cut across the principal axis, or across the input of the largest variance in these units
-            (``benchmarks/local.py --cuts`` compares them).
+        direction : {"principal", "widest", "random"}
+            Cut across the principal axis, across the input of the largest variance in these units
+            (``benchmarks/local.py --cuts`` compares them), or across a random axis, near to the principal one if the
+            rows vary most along that: borders then lie elsewhere.
+        seed : int
+            Draws the random axes.
         """
         if size < 1:
             raise InvalidInputError("size", size, "a positive number of rows")
         if direction not in DIRECTIONS:
             raise InvalidInputError("direction", direction, " or ".join(DIRECTIONS))
-        directions, thresholds, children = _grown(X, 1.0 / lengths, -(-len(X) // size), size, direction)
+        axes = _axes(direction, np.random.default_rng(seed))
+        directions, thresholds, children = _grown(X, 1.0 / lengths, -(-len(X) // size), size, axes)
         return cls(
             np.array(directions).reshape(-1, X.shape[1]),
             np.array(thresholds, dtype=float),
@@ -93,8 +98,12 @@ class Partition:
         return _assign(np.ascontiguousarray(X, dtype=float), self.directions, self.thresholds, self.children)
 
 
+#: From points to the directions to try: the first of a range that is not zero is taken.
+Axes = Callable[[Array], list[Array]]
+
+
 def _grown(
-    X: Array, units: Array, n_blocks: int, size: int, direction: str
+    X: Array, units: Array, n_blocks: int, size: int, axes: Axes
 ) -> tuple[list[Array], list[float], list[list[int]]]:
     """Return directions, thresholds and children of the nodes, each before those below it."""
     directions: list[Array] = []
@@ -104,7 +113,7 @@ def _grown(
 
     def add(rows: Array, wanted: int) -> int:
         nonlocal blocks
-        cut = _cut(rows, units, wanted, direction) if len(rows) > size else None
+        cut = _cut(rows, units, wanted, axes) if len(rows) > size else None
         if cut is None:
             blocks += 1
             return -blocks
@@ -127,9 +136,9 @@ class _Cut(NamedTuple):
     below: Mask
 
 
-def _cut(rows: Array, units: Array, wanted: int, direction: str) -> _Cut | None:
+def _cut(rows: Array, units: Array, wanted: int, axes: Axes) -> _Cut | None:
     """Return direction and threshold of a cut, and which rows are below; None if all rows are equal."""
-    for axis in _directions(rows * units, direction):
+    for axis in axes(rows * units):
         scaled = axis * units
         place = _projected(rows, scaled)
         ordered = np.sort(place)
@@ -144,16 +153,27 @@ def _cut(rows: Array, units: Array, wanted: int, direction: str) -> _Cut | None:
     return None
 
 
-def _directions(points: Array, direction: str) -> list[Array]:
-    """Return the directions to try: the first of a range that is not zero is taken."""
-    d = points.shape[1]
-    axes = np.eye(d)[np.argsort(-points.var(axis=0), kind="stable")]
-    if direction == "widest":
-        return list(axes)
-    centred = points - points.mean(axis=0)
-    principal = np.linalg.eigh(centred.T @ centred)[1][:, -1]
-    principal *= np.sign(principal[np.abs(principal).argmax()])
-    return [np.round(principal, 8), *axes]
+def _axes(direction: str, rng: np.random.Generator) -> Axes:
+    """Return the function from points to the directions that they are cut across.
+
+    A random one is Sg, S the covariance of the points and g standard normal.
+    """
+
+    def axes(points: Array) -> list[Array]:
+        widest = list(np.eye(points.shape[1])[np.argsort(-points.var(axis=0), kind="stable")])
+        if direction == "widest":
+            return widest
+        centred = points - points.mean(axis=0)
+        scatter = centred.T @ centred
+        if direction == "random":
+            axis = scatter @ rng.normal(size=len(scatter))
+            length = np.linalg.norm(axis)
+            return [np.round(axis / length, 8), *widest] if length > 0.0 else widest
+        axis = np.linalg.eigh(scatter)[1][:, -1]
+        axis *= np.sign(axis[np.abs(axis).argmax()])
+        return [np.round(axis, 8), *widest]
+
+    return axes
 
 
 @compiled

@@ -129,6 +129,10 @@ class Criterion(ABC):
         have no use for it.
         """
 
+    def suits(self, n_classes: int) -> bool:
+        """Say whether it is for so many classes."""
+        return self.multiclass or n_classes <= 2
+
     @property
     def sign(self) -> int:
         """+1 if larger values are better, -1 if smaller ones are."""

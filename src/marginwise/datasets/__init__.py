@@ -1,7 +1,8 @@
 """Data: the paper's five benchmark problems, and tables read from files."""
 
 from marginwise.datasets.benchmarks import Benchmark, benchmark_names, load_benchmark
-from marginwise.datasets.table import Inputs, Table, load_inputs, load_table
+from marginwise.datasets.inputs import Inputs, load_inputs
+from marginwise.datasets.table import Table, load_table
 from marginwise.tables import Schema
 
 __all__ = [

@@ -41,9 +41,9 @@ class Benchmark:
     feature_names : tuple of str
         Names of the inputs.
     bayes_error : float or None
-        Lowest error rate that any classifier can have, where the law of the data is known.
+        Lowest error rate of any classifier, if the distribution of the data is known.
     provenance : str
-        Where the data is from.
+        Source of the data.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class _Source:
     n_test: int
     n_inputs: int
     provenance: str
-    make: Callable[[int], _Complete] | None = None  # takes a seed; without it the set is in a file of the package
+    make: Callable[[str, int], _Complete] | None = None  # of name and seed; without it the set is in a file
     bayes_error: Callable[[], float] | None = None
 
 
@@ -123,25 +123,25 @@ def load_benchmark(
     ringnorm  20      300       7100   the wide class, covariance 4I
     ========  ======  ========  =====  ===================================
 
-    The first rows are for training, except with crabs: their training set is 20 of each colour and sex, drawn
-    with ``random_state``, because the rows are sorted by size. (The paper's is even in colour; which draw it is, is
-    not known.) The colour is not an input. Twonorm and ringnorm are
-    draws of our own from the laws of the DELVE files, which the paper used.
+    The first rows are the training set, except for crabs, whose rows are sorted by size: their training set is 20 of
+    each colour and sex, drawn with ``random_state``. (The paper's draw is balanced in colour, but not known otherwise.)
+    The colour is not an input. Twonorm and ringnorm are drawn anew from the distributions of the DELVE files that the
+    paper used.
 
     Parameters
     ----------
     name : str
         One of :func:`benchmark_names`.
     data_dir : str or path-like, optional
-        Folder to read original files from, instead of the sets that come with the library: NAME.csv or
-        NAME.csv.gz with a header, all rows in the original order, y in {-1, 1} in the last column. Crabs:
-        crabs.csv or crabs_full.csv (or .csv.gz) with the columns sp (B or O), sex (M or F), FL, RW, CL, CW
-        and BD in any order; other columns are not used.
+        Folder with original files to read instead of the sets that come with the library: NAME.csv or NAME.csv.gz with
+        a header, all rows in the original order, and y in {-1, 1} in the last column. For crabs: crabs.csv or
+        crabs_full.csv (or .csv.gz) with the columns sp (B or O), sex (M or F), FL, RW, CL, CW and BD in any order;
+        other columns are ignored.
     random_state : int
-        Seed of the draw of crabs, twonorm and ringnorm; pima and wdbc have one split.
+        Seed for drawing crabs, twonorm and ringnorm; pima and wdbc have a single split.
     stratify_sex : bool, default=True
-        Whether the training crabs are as many of each sex as of each colour. False draws 40 of each colour whatever
-        their sex: the paper says of its draw that it is even in colour, and no more.
+        Whether the training set of crabs is balanced in sex as well as in colour. False draws 40 of each colour
+        regardless of sex: the paper only says that its draw is balanced in colour.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def load_benchmark(
         file = _find(name, Path(data_dir).expanduser())
         complete, provenance = _read(name, file), f"Read from {file}."
     elif source.make is not None:
-        complete = source.make(random_state)
+        complete = source.make(name, random_state)
     else:
         complete = _read(name, _FILES / f"{name}.csv")
     groups = complete.groups if complete.groups is None or stratify_sex else complete.groups % 2
@@ -234,23 +234,15 @@ def _crabs(table: Table) -> _Complete | None:
     return _Complete(inputs, np.where(male, 1.0, -1.0), _CRAB_INPUTS, groups)
 
 
-def _wdbc(random_state: int) -> _Complete:
+def _wdbc(name: str, random_state: int) -> _Complete:
     data = load_breast_cancer()
     y = np.where(data.target == list(data.target_names).index("malignant"), 1.0, -1.0)
     return _Complete(data.data, y, tuple(map(str, data.feature_names)))
 
 
-def _twonorm(random_state: int) -> _Complete:
-    return _generated(generated.twonorm, _SEEDS["twonorm"] + _APART * random_state)
-
-
-def _ringnorm(random_state: int) -> _Complete:
-    return _generated(generated.ringnorm, _SEEDS["ringnorm"] + _APART * random_state)
-
-
-def _generated(draw: Callable[[int, np.random.RandomState], tuple[Array, Array]], seed: int) -> _Complete:
+def _generated(name: str, random_state: int) -> _Complete:
     # RandomState, unlike Generator, gives the same numbers in every version of NumPy.
-    X, y = draw(7400, np.random.RandomState(seed))
+    X, y = getattr(generated, name)(7400, np.random.RandomState(_SEEDS[name] + _APART * random_state))
     return _Complete(X, y, tuple(f"x{a}" for a in range(1, generated.N_INPUTS + 1)))
 
 
@@ -264,8 +256,20 @@ _SOURCES = {
         200, 332, 7, "Diabetes tests, Smith et al. (1988), from the MASS collection of Venables and Ripley."
     ),
     "wdbc": _Source(300, 269, 30, "Breast tumours, Wolberg, Street and Mangasarian (1995), as in scikit-learn.", _wdbc),
-    "twonorm": _Source(300, 7100, 20, _GENERATED.format(_SEEDS["twonorm"]), _twonorm, generated.twonorm_bayes_error),
+    "twonorm": _Source(
+        300,
+        7100,
+        20,
+        _GENERATED.format(_SEEDS["twonorm"]),
+        _generated,
+        generated.twonorm_bayes_error,
+    ),
     "ringnorm": _Source(
-        300, 7100, 20, _GENERATED.format(_SEEDS["ringnorm"]), _ringnorm, generated.ringnorm_bayes_error
+        300,
+        7100,
+        20,
+        _GENERATED.format(_SEEDS["ringnorm"]),
+        _generated,
+        generated.ringnorm_bayes_error,
     ),
 }

@@ -1,6 +1,6 @@
-"""How delimited text is written: its encoding, delimiter, decimal sign and header, recognised where that is safe.
+"""The dialect of delimited text: encoding, delimiter, decimal separator and header, detected if unambiguous.
 
-What cannot be told for certain is an error that names the argument to say it with.
+If it is ambiguous, the error names the argument that decides.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MAY_BE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text is written, as far as the user says so; what is None is recognised."""
+    """The dialect of a text as far as it is given by the user; what is None is detected."""
 
     encoding: str | None = None
     delimiter: str | None = None
@@ -126,7 +126,7 @@ def _decode(path: Path, content: bytes, encoding: str | None) -> str:
 
 
 def _other_encoding(path: Path, content: bytes, said: str | None, used: str, wrong: int) -> InvalidInputError:
-    """Return the error for bytes that are none of the encoding's; without one it shows what they may mean."""
+    """Return the error for bytes that the encoding does not have; if none was given, it shows what they may mean."""
     line = content.count(b"\n", 0, wrong) + 1
     if said is not None:
         return InvalidInputError("encoding", said, f"that of {path}, but line {line} holds other bytes")

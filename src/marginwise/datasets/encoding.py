@@ -80,7 +80,7 @@ def missing_cells(columns: Sequence[int], X: npt.NDArray[Any]) -> list[tuple[int
 
 
 def require_no_missing(grid: Grid, missing: Sequence[tuple[int, int]]) -> None:
-    """Say where values are missing, if any are."""
+    """Raise if values are missing, with the places where they are."""
     if missing:
         raise wrong_file(
             grid.path,
@@ -111,7 +111,7 @@ def _finite(grid: Grid, j: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _check_categories(grid: Grid, j: int, column: Column) -> None:
-    """Say so if the categories of a column look like something else."""
+    """Raise if the categories of a column look like something else."""
     levels, name = column.categories, column.name
     if all(map(is_number_otherwise, levels)):
         raise wrong_file(
@@ -159,7 +159,7 @@ def _dates(grid: Grid, j: int) -> tuple[npt.NDArray[Any], Note]:
 
 
 def _require_numbers(grid: Grid, j: int) -> None:
-    """Say where words are among numbers, as training had not."""
+    """Raise if a column has words among numbers, which it did not have in training."""
     words = grid.words_among_numbers(j)
     if not words:
         return

@@ -8,9 +8,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from marginwise._runtime.packages import require
 from marginwise._wording import some
 from marginwise.datasets.reading import largest_unpacked, wrong_file
-from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.errors import InvalidInputError
 
 #: What Excel shows where a formula failed.
 _ERRORS = frozenset(("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!"))
@@ -35,12 +36,9 @@ def read_excel(path: Path, content: bytes, sheet: str | int | None) -> tuple[lis
     Empty rows, and columns that are empty to the right of the table, are left out. Formulas are what Excel last
     computed; those that failed are missing.
     """
-    try:
-        import openpyxl
-    except ImportError:
-        raise MarginwiseError(
-            f"{path} is an Excel file, which needs openpyxl (pip install 'marginwise[excel]')"
-        ) from None
+    require("openpyxl", f"{path} is an Excel file, which needs", "marginwise[excel]")
+    import openpyxl
+
     _check_size(path, content)
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)

@@ -1,4 +1,4 @@
-"""Columns that name the rows: words of hardly any other row, from which nothing can be learnt."""
+"""Columns that identify rows: words that hardly any two rows share, from which nothing can be learnt."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def looks_like_date(word: str) -> bool:
 
 
 def names_rows(grid: Grid, j: int) -> bool:
-    """Return whether a column holds words, more than half as many as there are rows; numbers and dates are none.
+    """Return whether a column holds different words in more than half of the rows; numbers and dates do not count.
 
-    Half of the words or more must be no numbers: otherwise they are what was written among numbers.
+    At least half of the words must not be numbers: otherwise they are words among numbers.
     """
     if not isinstance(grid.columns[j], tuple):
         return False

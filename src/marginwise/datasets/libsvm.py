@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.datasets import load_svmlight_file
 
 from marginwise._arrays import Array
@@ -75,3 +76,9 @@ def read_libsvm(path: Path, content: bytes, names: Sequence[str] | None = None) 
     if wrong:
         raise wrong_file(path, f"finite numbers only, but {len(wrong)} are not: {some(wrong)}; mend or remove them")
     return X, y, tuple(f"x{a}" for a in range(first, first + d))
+
+
+def as_integers(y: Array) -> npt.NDArray[np.generic]:
+    """Return labels as integers, if all are whole numbers."""
+    integers = np.rint(y)
+    return integers.astype(int) if np.array_equal(integers, y) and np.abs(y).max() < 2**53 else y

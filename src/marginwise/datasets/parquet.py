@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from marginwise._runtime.packages import require
 from marginwise.datasets.reading import Column, Grid, largest_unpacked, repeated, wrong_file
-from marginwise.errors import InvalidInputError, MarginwiseError
+from marginwise.errors import InvalidInputError
 
 _MAGIC = b"PAR1"
 
@@ -24,13 +25,10 @@ def is_parquet(content: bytes) -> bool:
 
 def read_parquet(path: Path, content: bytes) -> Grid:
     """Return the cells of a Parquet file, without pandas' row names."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MarginwiseError(
-            f"{path} is in Parquet format, which needs pyarrow (pip install 'marginwise[parquet]')"
-        ) from None
+    require("pyarrow", f"{path} is in Parquet format, which needs", "marginwise[parquet]")
+    import pyarrow
+    from pyarrow import parquet
+
     try:
         file = parquet.ParquetFile(io.BytesIO(content))
         _check_size(path, content, file.metadata)

@@ -156,7 +156,7 @@ class Grid:
 
 
 def repeated(names: Iterable[str]) -> str:
-    """Return the names that occur more than once, in the words of a message; nothing if there are none."""
+    """Return the names that occur more than once, as text for a message."""
     return some(repr(name) for name, count in Counter(names).items() if count > 1)
 
 

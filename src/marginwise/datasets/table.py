@@ -1,34 +1,32 @@
-"""Tables of a user: CSV, Excel, Parquet or LIBSVM files as numbers, words and dates."""
+"""Tables read from CSV, Excel, Parquet and LIBSVM files: numbers, words and dates."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from marginwise._arrays import Array
 from marginwise._summary import summary
 from marginwise._wording import numbered, some
-from marginwise.datasets.dialect import Dialect, read_sheet, read_text
-from marginwise.datasets.encoding import as_labels, learn_columns, missing_cells, read_columns, require_no_missing
-from marginwise.datasets.excel import is_excel
+from marginwise.datasets.dialect import Dialect
+from marginwise.datasets.encoding import as_labels, learn_columns, missing_cells, require_no_missing
 from marginwise.datasets.identifiers import names_rows
-from marginwise.datasets.libsvm import is_libsvm, read_libsvm
-from marginwise.datasets.parquet import is_parquet, read_parquet
+from marginwise.datasets.libsvm import as_integers, is_libsvm, read_libsvm
 from marginwise.datasets.reading import Grid, is_position, read_bytes, wrong_file
+from marginwise.datasets.source import groups_in, read_grid, require_unnamed
 from marginwise.errors import InvalidInputError, choose
 from marginwise.tables import Schema
-from marginwise.tables.reading import CATEGORY, DATE
+from marginwise.tables.reading import DATE
 
 #: Name of the target of a LIBSVM file, which has no names.
 _LABEL = "label"
 
-#: What becomes of columns that name the rows, if it is said so.
+#: What ``identifiers`` is if columns that identify rows are not to be inputs.
 SET_ASIDE = "set aside"
 
 
@@ -44,14 +42,14 @@ class Table:
     y : array of shape (n,)
         Labels as the file has them: integers, other numbers or words.
     schema : Schema
-        What the columns of ``X`` are, as ``load_inputs`` needs it to read a second table in the same way; its remarks
-        say what was taken as missing, as limits and as percents, and what was set aside.
+        The columns of ``X``, which ``load_inputs`` needs to read a second table in the same way. Its remarks say which
+        cells were read as missing, as limits or as percentages, and which columns were set aside.
     row_numbers : array of int, shape (n,)
-        Where each row stands in the file, the first below the header being 1: rows without a label are left out.
+        Number of each row in the file, starting from 1 below the header; rows without a label are left out.
     row_names : tuple of str
-        How a column that was set aside calls the rows; empty if there is none.
+        Names of the rows, from a column that was set aside; empty if there is none.
     groups : tuple of str
-        The group that each row belongs to, as it is written; empty unless a column was named.
+        The group of each row, as written in the file; empty unless a column was named.
 
     Examples
     --------
@@ -91,53 +89,13 @@ class Table:
 
     @property
     def categorical_features(self) -> list[bool]:
-        """Which columns are categories, for estimators: words of numbers alone, such as codes, would be numbers."""
+        """Which columns are categories, for estimators, which would take columns of codes as numbers."""
         return [n > 0 for n in self.schema.n_categories]
 
     @property
     def dates(self) -> tuple[str, ...]:
         """Names of the columns of dates."""
         return tuple(str(column.name) for column in self.schema.columns if column.kind == DATE)
-
-
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """The inputs of a table to predict from.
-
-    Attributes
-    ----------
-    X : array of shape (n, d)
-        Inputs as those of a Table.
-    labels : tuple of str, or None
-        The column to predict as it is written, if the table has it and nothing in it is missing.
-    unused : tuple of str
-        Names of the columns that are neither.
-    kept : mapping of str to tuple of str
-        The columns to carry through to the predictions, as they are written.
-    unseen : mapping of str to tuple of str
-        Words that the first table had not, by column.
-    remarks : tuple of str
-        What was taken as missing, as limits and as percents.
-    groups : tuple of str
-        The group that each row belongs to, as it is written; empty unless a column was named.
-
-    Examples
-    --------
-    :func:`~marginwise.load_inputs` shows one.
-
-    >>> Inputs(np.array([[1.0]]), labels=("a",), unused=(), kept={}).labels
-    ('a',)
-    """
-
-    X: npt.NDArray[Any]
-    labels: tuple[str, ...] | None
-    unused: tuple[str, ...]
-    kept: Mapping[str, tuple[str, ...]]
-    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-
-    __repr__ = summary
 
 
 def load_table(
@@ -159,10 +117,11 @@ def load_table(
 ) -> Table:
     """Read a table from a CSV, Excel (.xlsx), Parquet or LIBSVM file, plain or compressed with gzip.
 
-    Columns hold numbers, dates (as 2024-05-31) or words. Missing values are an empty cell, NA, NaN, ?, null; among
-    numbers also n/a, -, none and the like; rows without a label are left out. Limits among numbers, as <0.1, are taken
-    as the limit, and percent signs are left out; the remarks of the schema say so. A LIBSVM file is known by its suffix
-    (.libsvm, .svm, .svmlight) or by its content; its target is always the label at the start of each line.
+    Columns hold numbers, dates (such as 2024-05-31) or words. Missing values are written as an empty cell, NA, NaN, ?
+    or null; in columns of numbers also as n/a, -, none and the like. Rows without a label are left out. In columns of
+    numbers, a limit such as <0.1 is read as the number, and percent signs are dropped; the remarks of the schema say
+    so. A LIBSVM file is recognised by its suffix (.libsvm, .svm, .svmlight) or its content; its target is always the
+    label at the start of each line.
 
     Parameters
     ----------
@@ -171,33 +130,33 @@ def load_table(
     target : str or int, optional
         Name or position of the column to predict; by default the last.
     groups : str or int, optional
-        Name or position of the column that says which rows belong together, such as the patient. It is no input.
+        Name or position of a column that identifies groups of rows, such as the patient. It is not an input.
     drop : sequence of str or int, optional
-        Columns to leave out, such as row numbers and names.
+        Columns to ignore, such as row numbers and names.
     categories : mapping of str to sequence of str, optional
-        The categories of some columns, for example those of the table a model was trained on, or to have a
-        column of codes read as categories. A value that is not among them is an error.
+        The categories of some columns: those of the table that a model was trained on, for example, or of a column of
+        codes that would be read as numbers. Any other value is an error.
     missing : {"keep", "refuse"}
-        Whether missing values of the inputs are kept, and rows without a label left out, or both are an error that says
+        Whether to keep missing values of the inputs and leave out rows without a label, or to raise an error that says
         where they are.
     missing_values : sequence of str, optional
-        Further words, or numbers such as -999, that mean a missing value in any column.
+        Additional words, or numbers such as -999, that mean a missing value in any column.
     identifiers : {"keep", "set aside"}
-        What becomes of columns that name the rows, with words that hardly any two rows share: they are inputs like any
-        other, or the first of them becomes ``row_names`` and none is an input.
+        What to do with columns that identify rows, whose words hardly any two rows share: keep them as inputs, or set
+        them aside, the first of them as ``row_names``.
     header : bool, optional
-        Whether the first row of a CSV or Excel file holds the names; by default it does if it has the target's name, a
-        word above numbers, or words only, or if its numbers are of another kind than those below. Where it may as
-        well hold data, this must be said. Without a header the columns are x1, x2, ….
+        Whether the first row of a CSV or Excel file holds column names. By default it does if it contains the target's
+        name, a word above numbers, or only words, or if its numbers differ in kind from those below; if that is
+        ambiguous, this must be given. Without a header the columns are x1, x2, ….
     delimiter : str, optional
-        What parts the cells of a CSV file; by default a tab, semicolon, bar, comma or blank is recognised.
+        The character that separates cells of a CSV file; by default a tab, semicolon, bar, comma or space is detected.
     encoding : str, optional
-        That of a CSV file; by default that of its byte order mark, otherwise UTF-8.
+        Encoding of a CSV file; by default that of its byte order mark, otherwise UTF-8.
     decimal : {".", ","}, optional
-        The decimal sign of a CSV file; by default a comma if some numbers have it, none has a point, and it cannot
-        part thousands in all of them.
+        The decimal separator of a CSV file. By default it is a comma if some numbers have one, none has a point, and
+        not all of these commas can be thousands separators.
     skip : int, default=0
-        Lines above the table, such as a title, in a CSV or Excel file.
+        Lines to skip above the table, such as a title, in a CSV or Excel file.
     sheet : str or int, optional
         Name of the sheet of an Excel file, or its number from 1; by default the first.
 
@@ -226,7 +185,7 @@ def load_table(
     content = read_bytes(file)
     if is_libsvm(file, content):
         return _of_libsvm(file, content, target=target, groups=groups, drop=drop, categories=categories)
-    grid = _grid(file, content, said, _names([target, groups, *drop, *(categories or ())]))
+    grid = read_grid(file, content, said, _names([target, groups, *drop, *(categories or ())]))
     goal = grid.index("target", -1 if target is None else target)
     together = [] if groups is None else [grid.index("groups", groups)]
     if goal in together:
@@ -258,28 +217,16 @@ def load_table(
     remarks = (*_unlabelled(grid.names[goal], without), *_set_aside(grid, naming), *schema.remarks)
     schema = replace(schema, target=grid.names[goal], missing_values=tuple(missing_values), remarks=remarks)
     row_names = grid.words(naming[0]) if naming else ()
-    belonging = _belonging(grid, together[0]) if together else ()
+    belonging = groups_in(grid, together[0]) if together else ()
     return Table(X, as_labels(grid.labels(goal)), schema, np.array(kept) + 1, row_names, belonging)
 
 
 def _of_libsvm(file: Path, content: bytes, **named: Any) -> Table:
     """Return the table in a LIBSVM file, whose columns cannot be named."""
-    _require_unnamed(file, **named)
+    require_unnamed(file, **named)
     X, y, names = read_libsvm(file, content)
     numbers = np.arange(1, len(y) + 1)
-    return Table(X, _as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
-
-
-def _belonging(grid: Grid, column: int) -> tuple[str, ...]:
-    """Return the group of each row."""
-    without = [(i, column) for i in grid.missing(column)]
-    if without:
-        raise wrong_file(
-            grid.path,
-            f"a group for each row, but {len(without)} of its cells are missing: {grid.places(without)}; "
-            "give a row that belongs to no other a group of its own",
-        )
-    return grid.words(column)
+    return Table(X, as_integers(y), replace(Schema.numeric(names), target=_LABEL), numbers)
 
 
 def _unlabelled(target: str, without: Sequence[tuple[int, int]]) -> tuple[str, ...]:
@@ -302,139 +249,6 @@ def _set_aside(grid: Grid, columns: Sequence[int]) -> tuple[str, ...]:
     return (f"{_quoted(grid, columns)} only {words} not learnt from: hardly any two rows share a word",)
 
 
-def load_inputs(
-    path: str | os.PathLike[str],
-    schema: Schema,
-    *,
-    groups: str | int | None = None,
-    keep: Sequence[str | int] | None = None,
-    missing: str = "keep",
-    header: bool | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    skip: int = 0,
-    sheet: str | int | None = None,
-) -> Inputs:
-    """Read the inputs of a second table, to predict from, as :func:`load_table` read those of the first.
-
-    Columns are found by their names, in any order; the target may be there or not.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    schema : Schema
-        That of the first table.
-    groups : str or int, optional
-        Name or position of the column that says which rows belong together: neither an input nor the target.
-    keep : sequence of str or int, optional
-        Columns to carry through, by name or position; by default those that are neither inputs nor the target and
-        name the rows: words or whole numbers, all there and no two the same.
-    missing, header, delimiter, encoding, decimal, skip, sheet
-        As in :func:`load_table`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read, a column is missing, or holds what the first table had not.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "first.csv").write_text("age,colour,class\\n31,blue,yes\\n45,red,no\\n")
-    >>> _ = (folder / "second.csv").write_text("id,colour,age\\nk7,blue,18\\n")
-    >>> inputs = load_inputs(folder / "second.csv", load_table(folder / "first.csv").schema)
-    >>> inputs.X.tolist(), inputs.kept
-    ([[18.0, 'blue']], {'id': ('k7',)})
-    """
-    choose("missing", missing, ("keep", "refuse"))
-    said = Dialect(encoding, delimiter, decimal, header, skip, sheet)
-    file = Path(path).expanduser()
-    content = read_bytes(file)
-    if is_libsvm(file, content):
-        if not _has_libsvm_names(schema):
-            raise wrong_file(
-                file,
-                f"a table with the columns {some(map(repr, schema.names))}, but it is in LIBSVM format, "
-                "which has no names",
-            )
-        _require_unnamed(file, groups=groups, keep=keep)
-        X, y, _ = read_libsvm(file, content, schema.names)
-        return Inputs(X, tuple(map(str, _as_integers(y).tolist())), (), {})
-    grid = _grid(file, content, said, schema.names)
-    absent = [repr(name) for name in schema.names if name not in grid.names]
-    if absent:
-        raise wrong_file(
-            file,
-            f"all {len(schema.names)} columns that the model was trained on, but {some(absent)} "
-            f"{'is' if len(absent) == 1 else 'are'} missing; it has {some(map(repr, grid.names))}",
-        )
-    columns = [grid.names.index(name) for name in schema.names]
-    goal = grid.names.index(schema.target) if schema.target in grid.names else None
-    others = [] if goal is None else [goal]
-    together = [] if groups is None else [grid.index("groups", groups)]
-    if set(together) & {*columns, *others}:
-        raise InvalidInputError("groups", groups, "a column that is neither an input nor the target")
-    grid = grid.with_missing([*columns, *others, *together], schema.missing_values)
-    X, remarks = read_columns(grid, columns, schema)
-    if missing == "refuse":
-        require_no_missing(grid, missing_cells(columns, X))
-    labels = None if goal is None or grid.missing(goal) else grid.labels(goal)
-    unused = [j for j in range(len(grid.names)) if j not in (*columns, *others, *together)]
-    if keep is None:
-        kept = [j for j in unused if grid.is_identifier(j)]
-    else:
-        kept = [grid.index("keep", column) for column in keep]
-    carried = {grid.names[j]: grid.words(j) for j in kept}
-    unused_names = tuple(grid.names[j] for j in unused)
-    belonging = _belonging(grid, together[0]) if together else ()
-    return Inputs(X, labels, unused_names, carried, _unseen(X, schema), remarks, belonging)
-
-
-def _unseen(X: npt.NDArray[Any], schema: Schema) -> dict[str, tuple[str, ...]]:
-    """Return the words that are in no category, by column."""
-    columns = zip(schema.names, schema.columns, X.T, strict=True)
-    new = {
-        name: {cell for cell in cells if isinstance(cell, str)}.difference(column.categories)
-        for name, column, cells in columns
-        if column.kind == CATEGORY
-    }
-    return {name: tuple(sorted(words)) for name, words in new.items() if words}
-
-
-def _grid(file: Path, content: bytes, said: Dialect, names: Sequence[str]) -> Grid:
-    if is_excel(content):
-        return read_sheet(file, content, said, names)
-    if said.sheet is not None:
-        raise InvalidInputError("sheet", said.sheet, f"nothing, because {file} is no Excel file")
-    if is_parquet(content):
-        if said.skip:
-            raise InvalidInputError("skip", said.skip, f"0, because {file} is in Parquet format")
-        return read_parquet(file, content)
-    return read_text(file, content, said, names)
-
-
 def _names(columns: Iterable[str | int | None]) -> list[str]:
     """Return those of the columns that are given by name for certain: 3 may be a position."""
     return [column for column in columns if isinstance(column, str) and not is_position(column)]
-
-
-def _require_unnamed(file: Path, **named: Any) -> None:
-    """Raise if columns of a LIBSVM file are named."""
-    for argument, value in named.items():
-        if value not in (None, (), [], {}):
-            wanted = f"nothing, because {file} is in LIBSVM format, which has no names"
-            raise InvalidInputError(argument, value, wanted)
-
-
-def _has_libsvm_names(schema: Schema) -> bool:
-    """Return whether the columns are named as those of a LIBSVM file are: x and their index, from 0 or 1."""
-    first = 0 if schema.names[0] == "x0" else 1
-    return schema.is_numeric and schema.names == tuple(f"x{a}" for a in range(first, first + len(schema.columns)))
-
-
-def _as_integers(y: Array) -> npt.NDArray[np.generic]:
-    integers = np.rint(y)
-    return integers.astype(int) if np.array_equal(integers, y) and np.abs(y).max() < 2**53 else y

@@ -1,4 +1,4 @@
-"""What people look at: pictures of models, and reports of text, tables and figures as one page without a network."""
+"""Reports: texts, tables and figures on self-contained pages."""
 
 from marginwise.display.document import Document, Facts, Notes, PagePart, Section
 from marginwise.display.drawing import FORMATS, Drawing, dot_row

@@ -13,7 +13,7 @@ from marginwise.display.page import Page
 
 
 class PagePart(Protocol):
-    """Something that a report shows: on a page, as Markdown, and, if it has any, as files of its own."""
+    """A part of a report, shown on a page, as Markdown and, if it has any, as separate files."""
 
     def add_to(self, page: Page) -> None:
         """Show it on a page."""
@@ -49,7 +49,7 @@ class Text(_NoFiles):
 
 @dataclass(frozen=True)
 class Facts(_NoFiles):
-    """A few numbers with what they count."""
+    """A few key numbers with their meanings."""
 
     pairs: Sequence[tuple[str, str]]
 
@@ -64,7 +64,7 @@ class Facts(_NoFiles):
 
 @dataclass(frozen=True)
 class Notes(_NoFiles):
-    """What a reader should beware of."""
+    """Warnings to the reader."""
 
     messages: Sequence[str]
 
@@ -79,7 +79,7 @@ class Notes(_NoFiles):
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what is below it; a string is a paragraph."""
+    """A heading and the parts below it; a string is a paragraph."""
 
     title: str
     parts: list[PagePart | str] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A title, what it is about, and the sections in reading order."""
+    """A title, a lead, and the sections in reading order."""
 
     title: str
     lead: str
@@ -107,7 +107,7 @@ class Document:
         return self.page().write(directory / "index.html")
 
     def page(self) -> Page:
-        """Return it as a page to look at."""
+        """Return it as an HTML page."""
         page = Page(self.title, self.lead)
         for section in self.sections:
             page.heading(section.title)

@@ -1,4 +1,4 @@
-"""A figure with its data: it holds what is to be drawn, draws it, and is written to files that are always the same."""
+"""A figure with its data, which it draws and writes to reproducible files."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class Drawing(ABC):
     @property
     @abstractmethod
     def caption(self) -> str:
-        """What stands below it."""
+        """The caption."""
 
     @property
     @abstractmethod
     def alt(self) -> str:
-        """What there is to see, in a sentence for those who can't."""
+        """A text alternative: one sentence that says what the figure shows."""
 
     @property
     @abstractmethod

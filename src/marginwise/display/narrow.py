@@ -1,4 +1,4 @@
-"""Figures for a phone: the same panels on a narrow figure, below each other where they were side by side."""
+"""Figures for a phone: the same panels, stacked in a narrow figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_ALONE = 8
 
 
 def narrowed(figure: Figure) -> Figure | None:
-    """Return a figure for a phone, letters as large as before; None if the given one is narrow enough."""
+    """Return a figure for a phone with the same font size; None if the given one is narrow enough."""
     if figure.get_figwidth() <= _PHONE:
         return None
     with require_matplotlib("matplotlib").rc_context(figure_style()):
@@ -36,7 +36,7 @@ def narrowed(figure: Figure) -> Figure | None:
 
 
 def _stack(figure: Figure, panels: list[Axes]) -> None:
-    """Put the panels below each other in reading order; what neighbours said for them, they say themselves."""
+    """Stack the panels in reading order, each with the labels that it shared with its neighbours."""
     panels = sorted(panels, key=lambda axes: (_row(axes), _column(axes)))
     heights = [figure.get_figheight() * _rows(axes) for axes in panels]
     for axes in panels:

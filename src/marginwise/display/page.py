@@ -1,4 +1,4 @@
-"""The page itself: parts are added in reading order, then written as one file."""
+"""An HTML page: parts are added in reading order, then written as one file."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from marginwise.errors import InvalidInputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What a cell of a table says where there is nothing to say; such cells come last in any order.
+#: The text of an empty cell of a table; such cells come last in any order.
 NOTHING = "—"
 
-#: A cell with more characters than this is text to read, and gets room for it.
+#: A cell with more characters than this is a text, and is given more room.
 _WORDS = 40
 
-#: Pixels of a line on a phone: a table that takes more becomes there a list, row by row.
+#: Width of a phone in pixels: a wider table is shown there as a list, row by row.
 _PHONE = 358
 
 #: A page with at least this many sections begins with a list of them.
 _SECTIONS_WITH_CONTENTS = 4
 
-#: Nothing is loaded from anywhere, whatever is written into the page.
+#: The page loads nothing from elsewhere, whatever is written into it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -41,13 +41,13 @@ class Cell:
     Attributes
     ----------
     text : str
-        What it says.
+        The text.
     value : float or None
-        The number it is sorted by; without one, its text is.
+        The number to sort by; by default the text.
     tone : str
-        "good", "bad" or "mixed" news, or none.
+        "good", "bad", "mixed" or empty.
     detail : str
-        What stands below, smaller.
+        Smaller text below.
     """
 
     text: str
@@ -90,13 +90,13 @@ class Page:
         self._add(f"<p>{as_html(paragraph)}</p>")
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
-        """Add the few numbers that tell the story, each with what it counts."""
+        """Add a few key numbers, each with its meaning."""
         items = [f"<div><dt>{as_html(meaning)}</dt><dd>{as_html(number)}</dd></div>" for number, meaning in facts]
         if items:
             self._add('<dl class="facts">', *items, "</dl>")
 
     def notes(self, messages: Iterable[str]) -> None:
-        """Add what a reader should beware of; nothing if there is nothing."""
+        """Add a list of warnings, if there are any."""
         items = [f"<li>{as_html(message)}</li>" for message in messages]
         if items:
             self._add('<ul class="notes">', *items, "</ul>")
@@ -104,7 +104,7 @@ class Page:
     def table(
         self, header: Sequence[str], rows: Iterable[Sequence[Value]], *, caption: str = "", note: str = ""
     ) -> None:
-        """Add a table that is sorted by a click on a column's name. The first column names the rows."""
+        """Add a table that can be sorted by clicking on column names. The first column names the rows."""
         body = [[as_cell(value) for value in row] for row in rows]
         for row in body:
             if len(row) != len(header):
@@ -113,7 +113,8 @@ class Page:
                 )
         numeric = [any(row[column].value is not None for row in body) and column > 0 for column in range(len(header))]
         kind = "sortable" if _width(header, body) <= _PHONE else "sortable stacked"
-        self._add(f'<div class="scroll" tabindex="0" role="group"{_labelled(caption)}><table class="{kind}">')
+        label = as_html(caption or "Table")
+        self._add(f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table class="{kind}">')
         if caption:
             self._add(f"<caption>{as_html(caption)}</caption>")
         names = "".join(
@@ -127,7 +128,7 @@ class Page:
             self._add(f'<p class="note">{as_html(note)}</p>')
 
     def figure(self, figure: Figure | str, caption: str, alt: str) -> None:
-        """Add a matplotlib figure, or a text with an SVG; ``alt`` tells what it shows to those who can't see it."""
+        """Add a matplotlib figure or the text of an SVG; ``alt`` is the text alternative."""
         if not alt.strip():
             raise InvalidInputError("alt", alt, "a sentence that says what the figure shows")
         self._n_figures += 1
@@ -191,7 +192,7 @@ class Page:
         return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
 
     def _anchor(self, text: str) -> str:
-        """Return an id for a heading that no other has."""
+        """Return a unique id for a heading."""
         name = "section-" + (re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "untitled")
         anchor, number = name, 1
         while anchor in self._anchors:
@@ -202,10 +203,6 @@ class Page:
 
 
 _CLASS_NUMBER = ' class="number"'
-
-
-def _labelled(caption: str) -> str:
-    return f' aria-label="{as_html(caption)}"' if caption else ' aria-label="Table"'
 
 
 def as_cell(value: Value) -> Cell:

@@ -1,13 +1,13 @@
-"""The one style of our figures: colours, line widths and letters, in pictures of models, pages and studies alike."""
+"""The style of all figures: colours, line widths and fonts."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-from marginwise.errors import MarginwiseError
+from marginwise._runtime.packages import require
 
-#: Text and axes, what should stand back, lines of a grid.
+#: Colours of text and axes, of less important parts, and of grid lines.
 INK, MUTED, GRID = "#22252a", "#6b7078", "#dcdcd7"
 
 #: Colours of series, told apart also by people who are colour-blind (after Okabe and Ito), dark enough for white paper.
@@ -15,15 +15,13 @@ SERIES = ("#2b66ad", "#c9601f", "#23825f", "#8b4a9c", "#a07d12", "#b5335b", "#2a
 
 
 def require_matplotlib(module: str) -> Any:
-    """Return a module of matplotlib, imported when something is drawn and not before; or say what to install."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MarginwiseError("plots need matplotlib (pip install marginwise[plots])") from None
+    """Import a module of matplotlib, or raise an error that says what to install."""
+    require("matplotlib", "plots need", "marginwise[plots]")
+    return import_module(module)
 
 
 def figure_style() -> dict[str, Any]:
-    """Return the settings for ``matplotlib.rc_context`` under which all our figures are drawn."""
+    """Return the settings for ``matplotlib.rc_context`` that all figures are drawn with."""
     cycler = require_matplotlib("matplotlib").cycler
     return {
         "axes.edgecolor": MUTED,

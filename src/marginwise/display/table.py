@@ -20,11 +20,11 @@ class PageTable:
     name : str
         Stem of its file.
     title, note : str
-        Caption, and how to read it.
+        Caption, and a note on how to read it.
     header, rows
         What is shown.
     records : list of dict
-        What is written as CSV: one record for each number, nothing rounded or joined.
+        The records written as CSV: one for each number, unrounded.
     """
 
     name: str

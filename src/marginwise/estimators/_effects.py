@@ -101,7 +101,7 @@ def effect_of(model: Any, column: str | int, grid: Any, background: Any) -> Effe
     if latent.shape[1] == 1:  # one function for two classes, which speaks for the second
         latent, deviation, probability, level = latent[:, 0], deviation[:, 0], probability[:, 1], level[:, 0]
     name = names[place] + (" (days since 1970)" if model._schema.columns[place].kind == DATE else "")
-    return Effect(name, shown, latent, deviation, probability, level, model.ensemble_.is_additive)
+    return Effect(name, shown, latent, deviation, probability, level, model.ensemble_.description.is_additive)
 
 
 def _at(model: Any, background: Background, mine: Any, inputs: Array) -> tuple[Array, Array, Array, Array]:

@@ -55,7 +55,7 @@ def _contributions(model: Any, inputs: Array, background: Background, pairs: boo
     n, P, K = len(inputs), int(columns.max()) + 1, n_decisions(len(model.classes_))
     values, base = np.zeros((n, P, K)), np.zeros((n, K))
     between = np.zeros((n, P, P, K)) if pairs else None
-    for rows, function in model.ensemble_.latent_expansions(inputs):
+    for rows, function in model.ensemble_.description.latent_expansions(inputs):
         part = contributions(function, inputs[rows], background, columns, pairs=pairs)
         values[rows] += part.values
         base[rows] += part.base

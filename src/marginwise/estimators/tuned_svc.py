@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from marginwise._arrays import Array, Indices, Mask
-from marginwise._runtime.interrupts import hold_interrupts
+from marginwise._arrays import Array, Indices
 from marginwise._runtime.jit import telling_of_compilation
 from marginwise._runtime.threads import threads_for
-from marginwise.covariance import as_blocks
 from marginwise.errors import (
     ConvergenceWarning,
     GroupWarning,
@@ -31,50 +26,35 @@ from marginwise.errors import (
 from marginwise.estimators._alike import ALIKE, alike_in_runs
 from marginwise.estimators._callbacks import CallbackSupportMixin, fit_task, with_callbacks
 from marginwise.estimators._classes import ClassificationTable, check_table, set_aside
-from marginwise.estimators._dask import check_dask_table, dask_cells, dask_encoding, encoded, is_dask
+from marginwise.estimators._dask import check_dask_table, dask_encoding, encoded, is_dask
 from marginwise.estimators._describing import DescribingMixin
-from marginwise.estimators._encoding import Encoding, agreed, averaged, averaged_log_proba, averaged_moments
-from marginwise.estimators._explaining import explanation
-from marginwise.estimators._explanation import Explanation
+from marginwise.estimators._encoding import Encoding
+from marginwise.estimators._fit_config import fit_config
 from marginwise.estimators._groups import require_groups
 from marginwise.estimators._ordered import OrderedMixin, class_order
 from marginwise.estimators._parameters import (
-    AUTO,
-    BEST,
-    VOTE,
-    as_template,
     check_parameters,
     chosen_criterion,
-    chosen_rank,
     chosen_subset,
 )
-from marginwise.estimators._sets import conformities, label_sets
+from marginwise.estimators._predicting import PredictingMixin
+from marginwise.estimators._sets import conformities
 from marginwise.estimators._stored import StoredEstimator, as_before_unless_done
 from marginwise.estimators._tables import TableMixin
 from marginwise.estimators._updating import UpdatingMixin
-from marginwise.fitting.candidates import candidates
-from marginwise.fitting.config import FitConfig, TrainingData
-from marginwise.fitting.doubt import Doubt
-from marginwise.fitting.ensemble import Ensemble
+from marginwise.fitting.config import TrainingData
 from marginwise.fitting.fit import ensemble_at, fit_ensemble
-from marginwise.fitting.novelty import Novelty
-from marginwise.fitting.rank import RankPolicy
-from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.scores import expected_scores
-from marginwise.fitting.stacking import Vote
 from marginwise.kernels import Kernel
 from marginwise.priors import Prior
 from marginwise.problem import Problem, labelled_problem
-from marginwise.search import Limits, Record, Trace, Tuning, as_search
+from marginwise.search import Limits, Record, Trace, Tuning
 from marginwise.search.progress import whole_fit
-from marginwise.tuning import SearchSettings
-
-#: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
-_BLOCK_NUMBERS = 2**22
 
 
 class TunedSVC(
     OrderedMixin,
+    PredictingMixin,
     UpdatingMixin,
     DescribingMixin,
     CallbackSupportMixin,  # type: ignore[misc]
@@ -349,7 +329,7 @@ class TunedSVC(
             drawn = table.drawn(len(table.codes) if size is None else size, ~aside, seed)
             data = TrainingData(data.all, _problem(self._encoding(drawn.X), drawn))
         limits = Limits(self.max_evaluations, deadline=deadline, keep=False)
-        config = self._config(table, inputs, aside, seed, limits, order)
+        config = fit_config(self, table, inputs, aside, seed, limits, order)
 
         def at(record: Record) -> dict[str, Any] | None:
             """Return what a fit that ended here would have, for callbacks that score it."""
@@ -366,56 +346,6 @@ class TunedSVC(
                 self.ensemble_.svm  # noqa: B018  # is trained here
             self._keep_rows(table, sample_weight, groups)
             self._describe(table)
-
-    def _config(
-        self,
-        table: ClassificationTable,
-        inputs: Any,
-        aside: Mask,
-        seed: int,
-        limits: Limits,
-        order: tuple[int, ...] | None,
-    ) -> FitConfig:
-        """Return how the ensemble is fitted."""
-        criterion, slack = chosen_criterion(self.criterion, self.slack)
-        prior = Prior() if self.prior is None else self.prior
-        settings = SearchSettings(
-            search=as_search(self.search),
-            prior=prior,
-            restarts=self.restarts,
-            seed=seed,
-            limits=limits,
-            progress=self.progress,
-        )
-        policy = RankPolicy(chosen_rank(self.rank, inputs), seed)
-        many = policy.rank == AUTO
-        richer = policy.exact and self.kernel == AUTO and len(table.codes) > SCHEDULE.additive_from
-        declared = candidates(
-            as_template(self.kernel, additive=many),
-            inputs.shape,
-            len(table.classes),
-            columns=self._encoding.columns,
-            ard=self.ard,
-            criterion=criterion,
-            slack=slack,
-            prior=prior,
-            svm=self.predictor == "svm",
-            exact=policy.exact,
-            many=many,
-            richer=as_template(AUTO, additive=True) if richer else None,
-            order=order,
-        )
-        return FitConfig(
-            declared,
-            slack,
-            settings,
-            aside,
-            table.importance,
-            policy,
-            all_optima=self.combine != BEST,
-            vote=Vote(table.importance) if self.combine == VOTE else None,
-            svm=self.predictor == "svm",
-        )
 
     def _check_groups(
         self, table: ClassificationTable, inputs: Any, *, told: bool
@@ -460,7 +390,7 @@ class TunedSVC(
             self.k0_, self.koff_ = named.get("k0", 0.0), named.get("koff", 0.0)
         self.length_scales_ = main.length_scales(ensemble.X.shape[1])[self._encoding.firsts]
         self.__dict__.pop("feature_importances_", None)  # of other rows
-        self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.term_shares.items())}
+        self.term_shares_ = {shape: float(share) for shape, share in sorted(ensemble.description.term_shares.items())}
         self.criterion_value_ = main.tuning.value
         self.log_evidence_ = main.log_evidence
         logs = self._held_out_log_proba()
@@ -479,7 +409,7 @@ class TunedSVC(
     @cached_property
     def feature_importances_(self) -> Array:
         """How much the latent function varies with each input, found when it is asked for."""
-        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.relevances)
+        relevance = self._encoding.by_column(self.ensemble_.weights @ self.ensemble_.description.relevances)
         return np.asarray(relevance / relevance.sum())
 
     def _held_out_log_proba(self) -> Array:
@@ -510,149 +440,6 @@ class TunedSVC(
     def restarts_(self) -> tuple[Tuning, ...]:
         """The searches from all starts."""
         return self.ensemble_.main.tuning.restarts
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, columns in the order of ``classes_``."""
-        return softmax(self._each(X, self._log_proba), axis=1)
-
-    def _log_proba(self, cells: Array) -> Array:
-        """Return the logarithms of the class probabilities: from them small ones keep their digits."""
-        if self.predictor == "svm":
-            return self._rows(Ensemble.svm_log_proba, averaged_log_proba, cells)
-        return self._weighted(self._rows(lambda model, rows: model.log_proba(rows), averaged_log_proba, cells))
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class, the first of equals.
-
-        Where the latent means alone tell which it is, variances are not computed.
-        """
-        check_is_fitted(self)
-        if is_dask(X) or np.ptp(self._importance) > 0.0 or self.predictor == "svm":
-            return self.classes_[self._each(X, self._log_proba).argmax(axis=1)]
-        with hold_interrupts():
-            cells = self._cells(X)
-            codes = self._rows(lambda model, rows: model.best(rows).astype(float), agreed, cells)[:, 0].astype(np.intp)
-            left = np.flatnonzero(codes < 0)
-            if len(left):
-                codes[left] = self._log_proba(cells[left]).argmax(axis=1)
-        return self.classes_[codes]
-
-    def predict_set(self, X: Any, coverage: float = 0.9) -> Mask:
-        """Return for each row a set of labels that contains the true one with about the given probability.
-
-        Shape (n, n_classes), True for the labels in the set: ``classes_[sets[i]]`` is the set of row i. It has the most
-        probable class and all others that are at least as probable as all but ``1 - coverage`` of the training labels
-        were to models without their rows. No set is empty; where errors are rarer than ``1 - coverage`` nearly all
-        have one label, and cover more.
-
-        Coverage is an average over rows like those of the training table, weighted as in ``fit``, not for each row or
-        each class. It is calibrated by the folds of the fit, no rows are set aside, and so no theorem guarantees it:
-        the guide on inspection has what was measured.
-        """
-        return label_sets(self.predict_proba(X), self._conformity, coverage)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return a number that is positive for the second of two classes, or one for each of more classes.
-
-        The log-odds of the average over the posterior, or of the share of votes, or the latent function of the SVM; for
-        more classes the logarithms of their probabilities, or the number of pairs that each class wins.
-        """
-        values = self._each(X, self._decisions)
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def _decisions(self, cells: Array) -> Array:
-        if self.predictor == "svm":
-            return self._rows(Ensemble.svm_decision, averaged, cells)
-        logs = self._log_proba(cells)
-        return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
-
-    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
-        """Return mean and variance of the latent function, shape (n,) for two classes, (n, n_classes) for more.
-
-        In units of log-odds: the slope of the log-odds in it is 1 where both are 0.
-        """
-
-        def moments(model: Ensemble, rows: Array) -> Array:
-            mean, variance = model.latent(rows)
-            return np.stack([mean, variance], axis=-1).reshape(len(mean), -1)
-
-        values = self._each(X, partial(self._rows, moments, averaged_moments))
-        mean, variance = values[:, 0::2], values[:, 1::2]
-        return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
-
-    def explain(self, X: Any, background: Any = None, *, interactions: bool = False) -> Explanation:
-        """Return what each column contributes to the latent function at each row: exact Shapley values, in log-odds.
-
-        See :func:`marginwise.inspection.explain`.
-        """
-        check_is_fitted(self)
-        return explanation(self, X, background, interactions)
-
-    def doubt(self, X: Any) -> Doubt:
-        """Return how much of the doubt about each row's label is noise of the labels, and how much is ignorance.
-
-        Entropies in bits, shape (n,) each: ``total`` is the sum of ``noise``, which no rows could remove, and
-        ``ignorance``, which more rows like this one would. They are those of the latent functions' posterior, before
-        recalibration of many rows and class weights.
-        """
-
-        def parts(model: Ensemble, rows: Array) -> Array:
-            return np.column_stack(model.doubt(rows))
-
-        return Doubt(*self._each(X, partial(self._rows, parts, averaged)).T)
-
-    def novelty(self, X: Any, share: float = 0.01) -> Novelty:
-        """Return how far each row is from what the model has seen: the share of prior variance that is left there.
-
-        From 0, among many training rows, to 1, where there are none, in the columns that matter to the model. The
-        threshold is what ``share`` of the training rows are above, each seen by the others alone.
-        """
-        if not 0.0 < share < 1.0:
-            raise InvalidInputError("share", share, "a number between 0 and 1")
-
-        def left(model: Ensemble, rows: Array) -> Array:
-            return model.surroundings.share(model.main.inputs(rows))
-
-        values = self._each(X, partial(self._rows, left, averaged))
-        return Novelty(values[:, 0], self.ensemble_.surroundings.threshold(share))
-
-    def _each(self, X: Any, function: Callable[[Array], Array]) -> Array:
-        """Return the values of a function of cells for the rows of a table, wherever they are."""
-        check_is_fitted(self)
-        with hold_interrupts():
-            if is_dask(X):
-                return as_blocks(dask_cells(self, X)).rows(function)
-            return function(self._cells(X))
-
-    def _rows(
-        self,
-        function: Callable[[Ensemble, Array], Array],
-        average: Callable[[Array, Indices], Array],
-        cells: Array,
-    ) -> Array:
-        """Return the values of a function of the model, in blocks of rows that bound the memory.
-
-        ``average`` is that over the copies of a row whose gaps were filled in several ways.
-        """
-        model = self.ensemble_
-        step = max(1, _BLOCK_NUMBERS // model.n_points)
-        blocks = []
-        for start in range(0, len(cells), step):
-            filled, owners = self._encoding.filled(cells[start : start + step])
-            values = function(model, self._encoding(filled))
-            values = values.reshape(len(values), -1)
-            blocks.append(values if owners is None else average(values, owners))
-        return np.vstack(blocks)
-
-    def _weighted(self, logs: Array) -> Array:
-        """Return log-probabilities with the importance that weights give to the classes.
-
-        Probabilities p_k become proportional to c_k p_k (Elkan 2001): training never sees c, and the ratio is exact.
-        Votes were given with c in mind.
-        """
-        if np.ptp(self._importance) == 0.0 or self.ensemble_.vote is not None:
-            return logs
-        return log_softmax(logs + np.log(self._importance / self._importance.max()), axis=1)
 
 
 def _problem(inputs: Any, table: ClassificationTable) -> Problem:

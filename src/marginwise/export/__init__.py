@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
-from marginwise.errors import MarginwiseError
+from marginwise._runtime.packages import require
 
 __all__ = ["register_converters", "to_json", "to_onnx"]
 
 
 def to_onnx(model: Any, *, names: Sequence[str] | None = None) -> Any:
-    """Return a fitted model as an ONNX file. It takes onnx: ``pip install marginwise[onnx]``.
+    """Return a fitted model as an ONNX file. It needs onnx: ``pip install 'marginwise[onnx]'``.
 
     Probabilities are those of ``predict_proba``, computed in double precision by standard operators.
 
@@ -21,14 +20,15 @@ def to_onnx(model: Any, *, names: Sequence[str] | None = None) -> Any:
     model : TunedSVC or MarginSVC
         Fitted.
     names : sequence of str, optional
-        Names of the columns, for a model that was fitted on an array: each is then an input of its own.
+        Names of the columns, for a model fitted to an array: each column is then a separate input.
 
     Returns
     -------
     onnx.ModelProto
-        ``onnx.save(file, "model.onnx")`` writes it. A model of a data frame has an input for each column, of shape
-        (n, 1): numbers as double, NaN where they are missing, or strings, empty where they are. A model of an array has
-        one, X, of shape (n, n_columns). Outputs are ``label``, ``probabilities`` (not for MarginSVC) and ``decision``.
+        Write it with ``onnx.save(proto, "model.onnx")``. A model fitted to a data frame has an input of shape (n, 1)
+        for each column: doubles, NaN where missing, or strings, empty where missing. A model fitted to an array has a
+        single input X of shape (n, n_columns). The outputs are ``label``, ``probabilities`` (not for MarginSVC) and
+        ``decision``.
 
     Examples
     --------
@@ -40,35 +40,29 @@ def to_onnx(model: Any, *, names: Sequence[str] | None = None) -> Any:
     >>> session.run(["label"], {"X": np.array([[0.2], [2.9]])})[0].tolist()
     ['low', 'high']
     """
-    _require("onnx")
+    require("onnx", "ONNX files need", "marginwise[onnx]")
     from marginwise.export.models import model_of
 
     return model_of(model, names)
 
 
-def _require(name: str) -> None:
-    """Raise unless a package is installed."""
-    if find_spec(name) is None:
-        raise MarginwiseError(f"ONNX files need {name} (pip install {'marginwise[onnx]' if name == 'onnx' else name})")
-
-
 def to_json(model: Any, *, names: Sequence[str] | None = None) -> str:
-    """Return the numbers that a fitted model predicts with as JSON, for programs that have no ONNX runtime.
+    """Return the numbers of a fitted model as JSON, for programs without an ONNX runtime.
 
-    The documentation has the formulas that make probabilities of them, in NumPy.
+    The documentation shows how to compute probabilities from them in NumPy.
 
     Parameters
     ----------
     model : TunedSVC or MarginSVC
         Fitted, and without local blocks: with more than 1,500 rows, fit it with a ``rank``.
     names : sequence of str, optional
-        Names of the columns, for a model that was fitted on an array.
+        Names of the columns, for a model fitted to an array.
 
     Returns
     -------
     str
         An object with the keys ``format``, ``version``, ``classes``, ``columns``, ``donors``, and ``members`` or
-        ``svm``; null stands for what is no finite number.
+        ``svm``; numbers that are not finite are null.
 
     Examples
     --------
@@ -86,10 +80,10 @@ def to_json(model: Any, *, names: Sequence[str] | None = None) -> str:
 
 
 def register_converters() -> None:
-    """Let sklearn-onnx convert TunedSVC and MarginSVC in pipelines. It takes skl2onnx: ``pip install skl2onnx``.
+    """Let sklearn-onnx convert TunedSVC and MarginSVC in pipelines. It needs skl2onnx: ``pip install skl2onnx``.
 
-    Outputs are those of :func:`marginwise.to_onnx`. Give it inputs of type ``DoubleTensorType``: other steps then keep
-    double precision, too.
+    The outputs are those of :func:`marginwise.to_onnx`. Use inputs of type ``DoubleTensorType``, so that other steps
+    keep double precision as well.
 
     Examples
     --------
@@ -105,7 +99,7 @@ def register_converters() -> None:
     >>> [output.name for output in to_onnx(pipeline, X[:1]).graph.output]
     ['label', 'decision']
     """
-    _require("skl2onnx")
+    require("skl2onnx", "ONNX files need", "skl2onnx")
     from marginwise.export.pipelines import register
 
     register()

@@ -1,4 +1,4 @@
-"""Functions that ONNX has not, or not in double precision: sums of exponentials, straight lines, the normal tail."""
+"""Functions that ONNX lacks, or lacks in double precision: log-sum-exp, interpolation, the normal tail."""
 
 from __future__ import annotations
 

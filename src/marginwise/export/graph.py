@@ -22,9 +22,6 @@ OPSET, IR_VERSION = 19, 9
 #: What stands for a value in an expression.
 Operand = Any
 
-#: Axes of a tensor: lengths, names of those that differ from call to call, or None for any.
-Shape = Sequence[int | str | None]
-
 
 class Graph:
     """Nodes that are being written, or those of the body of a loop.
@@ -53,7 +50,11 @@ class Graph:
         """Return an array as a value; words are strings."""
         content = np.asarray(array)
         words = content.dtype.kind in "UO"
-        key = (content.dtype.str, content.shape, tuple(content.flat) if words else _digest(content))
+        key = (
+            content.dtype.str,
+            content.shape,
+            tuple(content.flat) if words else hashlib.sha256(content.tobytes()).digest(),
+        )
         root = self._root
         if key not in root._known:
             name = root._new_name()
@@ -188,7 +189,7 @@ class Value:
 
 
 def node(op: str, *inputs: Operand, **attributes: Any) -> Value:
-    """Return the only output of a node; inputs that are no values are constants."""
+    """Return the only output of a node; inputs that are not values are constants."""
     return nodes(op, *inputs, outputs=1, **attributes)[0]
 
 
@@ -268,10 +269,6 @@ def _key(attribute: Any) -> Any:
     if isinstance(attribute, onnx.GraphProto):
         return attribute.SerializeToString(deterministic=True)
     return tuple(attribute) if isinstance(attribute, list) else attribute
-
-
-def _digest(content: npt.NDArray[Any]) -> bytes:
-    return hashlib.sha256(content.tobytes()).digest()
 
 
 def _tensor(name: str, content: npt.NDArray[Any]) -> Any:

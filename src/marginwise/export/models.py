@@ -166,5 +166,5 @@ def _labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _as_declared(values: Value, model: Any) -> Value:
-    """Return decision values without the second axis, if there is but one a row."""
+    """Return decision values without the second axis, if there is one for each row."""
     return values.squeeze(1) if n_decisions(len(model.classes_)) == 1 else values

@@ -174,7 +174,7 @@ def _view(view: Any) -> dict[str, Any] | None:
 
 
 def _plain(thing: Any) -> Any:
-    """Return what JSON has: lists, numbers, null for what is no finite number."""
+    """Return lists, numbers and null, which JSON has; numbers that are not finite are null."""
     if isinstance(thing, dict):
         return {key: _plain(value) for key, value in thing.items()}
     if isinstance(thing, np.ndarray):

@@ -116,7 +116,7 @@ def _places(column: Column, cells: Value) -> Value:
 
 
 def has_words(column: Column) -> bool:
-    """Say whether the cells of a column are strings."""
+    """Return whether the cells of a column are strings."""
     if column.kind not in (CATEGORY, ORDERED):
         return False
     words = {isinstance(category, str) for category in column.categories}

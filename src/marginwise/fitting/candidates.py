@@ -201,7 +201,7 @@ def searched_criterion(criterion: Criterion | None, slack: Slack, n_classes: int
     By default that is the leave-one-out probability by least squares, which sees all classes at once, or that by
     expectation propagation for the SVM of two classes. Any other criterion is summed over the pairs of more classes.
     """
-    two = n_classes == 2
-    if criterion is None:
-        return EPLeaveOneOut(slack) if svm and two else LeastSquaresLeaveOneOut()
-    return criterion if two or criterion.multiclass else OverPairs(criterion)
+    if criterion is not None:
+        return criterion if criterion.suits(n_classes) else OverPairs(criterion)
+    of_svm = EPLeaveOneOut(slack)
+    return of_svm if svm and of_svm.suits(n_classes) else LeastSquaresLeaveOneOut()

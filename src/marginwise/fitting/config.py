@@ -12,7 +12,7 @@ from marginwise.fitting.rank import RankPolicy
 from marginwise.fitting.stacking import Vote
 from marginwise.likelihoods.slack import Slack
 from marginwise.problem import Problem
-from marginwise.tuning import SearchSettings
+from marginwise.search.settings import SearchSettings
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,28 +15,20 @@ from marginwise._runtime.threads import threads_for
 from marginwise._summary import summary
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.fitting.calibration import Calibration
+from marginwise.fitting.description import Description
 from marginwise.fitting.doubt import Doubt, doubt
 from marginwise.fitting.machines import low_rank_svm, svm_model, train_pairs_of
 from marginwise.fitting.members import Member
-from marginwise.fitting.novelty import Surroundings, surroundings
 from marginwise.fitting.stacking import Vote, combined
-from marginwise.fitting.views import View
-from marginwise.inference.prediction import LatentPredictor, Piece, Predictor
+from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.inference.reduction import reduced
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, labelled_problem
-from marginwise.shapley import Expansion
 from marginwise.svm.pairs import PairMachines
 
 #: Distance between the two largest scores, in units of the largest, below which only probabilities decide.
 _TIE = 1e-9
-
-#: Slopes of latent functions that relevances are the mean of, rows times functions; of more, rows at even steps.
-_MOST_SLOPES = 4000
-
-#: Training rows that say where a model has been.
-_MOST_SURROUNDINGS = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,19 +235,15 @@ class Ensemble:
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
 
+    @computed_once
+    def description(self) -> Description:
+        """What the latent functions are like."""
+        return Description(self)
+
     def doubt(self, X: Array) -> Doubt:
         """Return what kind of doubt there is about the labels of rows, without recalibration."""
         moments = [(one, *moments) for one, moments in self._moments(X)]
         return doubt(moments, self.weights)
-
-    @computed_once
-    def surroundings(self) -> Surroundings:
-        """Where the training rows are, under the main member's kernel; of many, some at even steps of their order."""
-        step = -(-len(self.rows) // _MOST_SURROUNDINGS)
-        kernel = self.main.hyperparameters.kernel
-        with threads_for(min(len(self.X), _MOST_SURROUNDINGS)):
-            groups = None if self.groups is None else self.groups[::step]
-            return surroundings(kernel, self.main.inputs(self.X[::step]), self.sample_weight[::step], groups)
 
     def latent_sum(self, X: Array, weights: Array) -> tuple[Array, Array]:
         """Return mean and variance of Σ_i w_i f(x_i) for the latent functions f of :meth:`latent`, shape (K,)."""
@@ -269,28 +257,6 @@ class Ensemble:
         means, variances = np.array([m for m, _ in moments]), np.array([v for _, v in moments])
         mean = self.weights @ means
         return mean, self.weights @ (variances + (means - mean) ** 2)
-
-    @property
-    def is_additive(self) -> bool:
-        """Whether the latent function is a sum of functions of single columns in every member."""
-        terms = [term for member in self.members for term in member.hyperparameters.kernel.terms]
-        return all(term.composition == "sum" for term in terms)
-
-    def latent_expansions(self, X: Array) -> Iterator[tuple[Indices, Expansion]]:
-        """Yield the functions that make up the latent mean of :meth:`latent`, and which rows each is for.
-
-        A row's latent values are the sum of those that are for it. Members with the same kernel and points are one.
-        """
-        merged: list[tuple[Indices, Expansion]] = []
-        for member, one in zip(self.members, self.latent_functions, strict=True):
-            for piece in one.pieces_at(member.inputs(X)):
-                own = _in_log_odds(one, member, piece)
-                same = merged and np.array_equal(merged[-1][0], piece.numbers) and merged[-1][1].joined(own)
-                if same:
-                    merged[-1] = piece.numbers, same
-                else:
-                    merged.append((piece.numbers, own))
-        return iter(merged)
 
     @computed_once
     def svm(self) -> PairMachines:
@@ -334,70 +300,6 @@ class Ensemble:
         """The model of the SVM, that of the main member."""
         main = self.main
         return svm_model(main.candidate.labels, main.tuning.hyperparameters, main.hyperparameters, self.slack)
-
-    @computed_once
-    def relevances(self) -> Array:
-        """How much the latent function varies with each input in each member, with sum 1; shape (n_members, d).
-
-        That is its mean squared slope times the variance of the input, added over the classes where each has a latent
-        function. A length scale alone tells less: it is long for an input with a strong but straight effect, and the
-        same for all inputs where one serves all.
-        """
-        return np.array([self._relevance(*pair) for pair in zip(self.members, self.latent_functions, strict=True)])
-
-    @computed_once
-    def term_shares(self) -> dict[str, float]:
-        """How much of the latent function is straight, smooth, stepwise: the mean over the members, with sum 1.
-
-        Members whose kernel leaves no choice are left out, unless there are no others.
-        """
-        pairs = list(zip(self.members, self.latent_functions, strict=True))
-        telling = [pair for pair in pairs if not pair[0].candidate.auxiliary] or pairs
-        total = sum(member.weight for member, _ in telling)
-        shares: dict[str, float] = {}
-        for member, predictor in telling:
-            for shape, share in predictor.term_shares(self._points(member)[1]).items():
-                shares[shape] = shares.get(shape, 0.0) + member.weight / total * share
-        return shares
-
-    def _points(self, member: Member) -> tuple[Array, Array]:
-        """Return the points that a member's latent function is looked at, and their weights."""
-        if member.few_points is None:
-            return member.inputs(self.X), self.sample_weight
-        points = _expansion(member.few_points).points
-        return points, np.ones(len(points))
-
-    def _relevance(self, member: Member, predictor: Predictor) -> Array:
-        parts = strengths(predictor, *self._points(member), member.view, self.X.shape[1])
-        total = parts.sum()
-        return parts / total if total > 0 and np.isfinite(total) else np.full(len(parts), 1.0 / len(parts))
-
-
-def strengths(predictor: Predictor, points: Array, weights: Array, view: View | None, n_inputs: int) -> Array:
-    """Return how much a latent function varies with each input: its mean squared slope times the input's variance."""
-    centre = weights @ points / weights.sum()
-    variance = weights @ (points - centre) ** 2 / weights.sum()
-    step = -(-len(points) * predictor.n_functions // _MOST_SLOPES)
-    parts = predictor.squared_slopes(weights, step) * variance
-    if view is not None:
-        own, parts = parts, np.zeros(n_inputs)
-        parts[view.inputs] = own
-    return parts
-
-
-def _in_log_odds(one: Predictor, member: Member, piece: Piece) -> Expansion:
-    """Return a member's part in the latent function: log-odds are a straight line of latent means."""
-    c = piece.coefficients
-    offset, _ = one.latent_in_log_odds(np.zeros_like(c[:1]), np.zeros(1))
-    slopes = one.latent_in_log_odds(c, np.zeros(len(c)))[0] - offset
-    return Expansion(
-        one.kernel,
-        piece.points,
-        member.weight * slopes.reshape(len(c), -1),
-        member.weight * np.reshape(offset, -1),
-        member.view,
-        None if member.view is None else member.view.inputs,
-    )
 
 
 def _expansion(one: Predictor) -> LatentPredictor:

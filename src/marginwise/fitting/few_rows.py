@@ -11,7 +11,8 @@ from marginwise._arrays import Array
 from marginwise._runtime.threads import one_thread
 from marginwise.fitting.config import Chosen, FitConfig
 from marginwise.fitting.folds import Folds
-from marginwise.fitting.judging import Jury, Searched
+from marginwise.fitting.judged import Searched
+from marginwise.fitting.judging import Jury
 from marginwise.fitting.machines import svm_model, train_pairs_of
 from marginwise.fitting.members import Member
 from marginwise.fitting.optima import optima_of
@@ -19,7 +20,7 @@ from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, mean_of, screened_search, selected, selections_of, with_restarts
 from marginwise.fitting.views import Selection, View
 from marginwise.problem import Problem
-from marginwise.tuning import Tuning
+from marginwise.search.trace import Tuning
 
 
 def choose(problem: Problem, whole: Problem, config: FitConfig) -> Chosen:

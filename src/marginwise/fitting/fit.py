@@ -15,9 +15,8 @@ from marginwise.fitting.members import Member
 from marginwise.fitting.training import train_ensemble
 from marginwise.model import Model
 from marginwise.search.held_out import VALIDATION
-from marginwise.search.trace import Trace
+from marginwise.search.trace import Trace, Tuning
 from marginwise.status import CONVERGED
-from marginwise.tuning import Tuning
 
 
 def fit_ensemble(data: TrainingData, config: FitConfig, n_jobs: int | None) -> Ensemble:

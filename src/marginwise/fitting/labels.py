@@ -22,7 +22,8 @@ from marginwise.criteria.least_squares import LeastSquaresLeaveOneOut
 from marginwise.criteria.ordered import OrderedLeaveOneOut
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.inference.ep.gradient import leave_one_out
-from marginwise.inference.prediction import GaussianPosterior, LatentPredictor, Predictor
+from marginwise.inference.gaussian import GaussianPosterior
+from marginwise.inference.prediction import LatentPredictor, Predictor
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model

@@ -28,7 +28,7 @@ from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.multiplicity import assign_groups, units_of
 from marginwise.problem import Problem
-from marginwise.tuning import Tuning
+from marginwise.search.trace import Tuning
 
 #: With the seed it draws the rows that searches with many length scales begin on.
 _NEAR = 7

@@ -18,7 +18,8 @@ import numpy as np
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
 from marginwise.errors import NotConvergedError
-from marginwise.fitting.ensemble import Ensemble, strengths
+from marginwise.fitting.description import strengths
+from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.members import Member
 from marginwise.inference.prediction import Predictor
 from marginwise.model import Model

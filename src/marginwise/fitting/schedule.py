@@ -69,14 +69,23 @@ class Schedule:
     tuning_rows : int
         Most rows that are tuned on where the rank is given; otherwise as many as have an exact matrix. The model is
         trained on all.
-    least_local, usual_local, most_local, most_local_classes : int
-        Inducing inputs m with local blocks, which have as many rows: the fewest that are worth it, the fewest that
-        are taken where memory allows, and the most, of two classes and of more: one factorisation serves all classes,
-        and classes that hardly overlap need a covariance that is nearly exact.
-    local_pass_cost : int
-        Multiplications nm² of one pass over the rows with local blocks, where m is between the last two.
+    least_local : int
+        Inducing inputs m with local blocks, which have as many rows: the fewest that are worth it.
+    usual_local, most_local, local_pass_cost : int
+        The fewest that are taken where memory allows, the most, and in between multiplications nm² of one pass over the
+        rows; of two classes.
+    usual_local_classes, most_local_classes, local_pass_cost_classes : int
+        The same of more: one factorisation serves all classes, and classes that hardly overlap need a covariance that
+        is nearly exact.
+    partitions : int
+        Partitions of the rows of two classes that a member is trained in, where memory allows: rows near a border of
+        one are inside a block of another, and the mean of their predictions is better than one with larger blocks at
+        the same cost.
+    partitions_C : float
+        Factor of C in several partitions: their mean is smoother than each of them.
     local_numbers : int
-        Numbers of n(m + B) for n rows, m inducing inputs and blocks of B rows; about twice as many are in memory.
+        Numbers in single precision that local blocks of all members keep, nm(3k + 5) for k members in all partitions:
+        features, their posterior and blocks of each, and what the training of the last one takes.
     tuning_rank : int
         Inducing inputs while tuning.
     most_inducing, most_inducing_classes : int
@@ -125,11 +134,15 @@ class Schedule:
     exact_rows: int = 1500
     tuning_rows: int = 5000
     least_local: int = 200
-    usual_local: int = 400
+    usual_local: int = 300
     most_local: int = 600
+    local_pass_cost: int = 3 * 2**30
+    usual_local_classes: int = 400
     most_local_classes: int = 1200
-    local_pass_cost: int = 2**32
-    local_numbers: int = 10**8
+    local_pass_cost_classes: int = 2**32
+    partitions: int = 2
+    partitions_C: float = 2.0
+    local_numbers: int = 425_000_000
     tuning_rank: int = 200
     most_inducing: int = 1448
     most_inducing_classes: int = 1024

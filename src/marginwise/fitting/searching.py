@@ -22,7 +22,9 @@ from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.base import Search
 from marginwise.search.quasi_newton import Pairs, QuasiNewton, pairs_of
-from marginwise.tuning import SearchSettings, Tuning, tune_problem
+from marginwise.search.restarts import tune_problem
+from marginwise.search.settings import SearchSettings
+from marginwise.search.trace import Tuning
 
 #: With the seed they draw the rows that searches begin on, half of these, and those of auxiliary models.
 _COARSE, _HALF, _FEW = 4, 5, 6

@@ -37,17 +37,14 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         rows, seen = problem, data.seen
         if member.view is not None:
             rows, seen = selected(problem, member.view), member.view(seen)
-        rows = policy.for_training(labels, rows, seen, model, len(chosen.members))
-        start = policy.start(labels, rows, seen, model)
-        if start is None and members and members[-1].candidate.labels == labels:
-            start = trained[-1].sites  # another kernel's, which says nearly the same of most rows
-        done = labels.train(rows, model, start)
-        trained.append(done)
-        member = replace(member, log_evidence=done.log_evidence)
-        if rows.inducing is None or rows.partition is not None:
-            members.append(replace(member, stored=done.stored, inducing=rows.inducing, partition=rows.partition))
-        else:
-            members.append(replace(member, few_points=done.predictor))
+        done = policy.train(labels, rows, seen, model, len(chosen.members))
+        for on, used, one in done:
+            trained.append(one)
+            own = replace(member, weight=member.weight / len(done), hyperparameters=used, log_evidence=one.log_evidence)
+            if on.inducing is None or on.partition is not None:
+                members.append(replace(own, stored=one.stored, inducing=on.inducing, partition=on.partition))
+            else:
+                members.append(replace(own, few_points=one.predictor))
     if not (policy.exact or config.all_optima):
         members, trained = _stacked_again(problem, members, trained)
     held_out, corrected = _held_out(problem, config, chosen.held_out, members, trained)

@@ -44,26 +44,27 @@ def posterior(
     X, y : array-like
         Inputs of shape (n, d), and labels -1 or +1.
     hyperparameters : Hyperparameters
-        Those of the prior and of the likelihood; or C, where another kernel than the paper's is given.
+        Hyperparameters of the prior and the likelihood; or C, if ``kernel`` is given.
     slack : Likelihood or str
-        "linear" or "quadratic", the slacks of eq. (lh). For "ep" and "variational" any other likelihood, too: "probit"
-        or "logistic", which make it a Gaussian process classifier and don't depend on C, or an object.
+        "linear" or "quadratic", the slacks of eq. (lh). The methods "ep" and "variational" also accept any other
+        likelihood: an object, or "probit" or "logistic", which do not depend on C and make this a Gaussian process
+        classifier.
     method : str
-        "ep", expectation propagation; "variational", the nearest Gaussian in Kullback–Leibler divergence; "laplace",
-        a Gaussian around the SVM; "sample", many guided chains; "hmc", the paper's Hybrid Monte Carlo.
+        "ep", expectation propagation; "variational", the closest Gaussian in Kullback–Leibler divergence; "laplace",
+        a Gaussian around the SVM solution; "sample", many guided Markov chains; "hmc", the paper's Hybrid Monte Carlo.
     kernel : Kernel, optional
-        A kernel of ``marginwise.kernels`` with its hyperparameters, in the place of the paper's.
+        A kernel of ``marginwise.kernels`` with its hyperparameters, instead of the paper's.
     likelihood : str
-        "slack", that of ``slack``; "normalised", the same divided by its sum over the two labels; or the name of
-        another one.
+        "slack", the likelihood of ``slack``; "normalised", the same divided by its sum over the two labels; or the name
+        of another likelihood.
     sample_weight : array-like, optional
-        Positive weights; weight 2 is the same as the row given twice.
+        Positive weights; weight 2 is equivalent to giving the row twice.
     inducing : array-like of shape (m, d), optional
-        Inducing inputs: the Gram matrix is then of low rank, for tables with many rows. For "ep" and "sample".
+        Inducing inputs, for "ep" and "sample": the Gram matrix then has low rank, for tables with many rows.
     **options
-        Passed on to the method: ``start`` (a posterior near by) for "ep", "variational" and "sample", ``tolerance``
-        for the first two, ``a`` for "laplace", ``seed``, ``precision``, ``evidence`` and more for the samplers,
-        whose posteriors also tell the standard error of a prediction: ``probability_and_error``.
+        Options of the method: ``start`` (a similar posterior) for "ep", "variational" and "sample", ``tolerance`` for
+        the first two, ``a`` for "laplace", and ``seed``, ``precision``, ``evidence`` and more for the samplers, whose
+        posteriors also give the standard error of a prediction, ``probability_and_error``.
 
     Returns
     -------

@@ -25,20 +25,20 @@ class Posterior(ABC):
     Attributes
     ----------
     problem, hyperparameters
-        What it is the posterior of.
+        The problem and the hyperparameters that it is the posterior of.
     latent_mean, latent_variance : arrays of shape (n,)
         Moments of the latent function at the training points.
     log_evidence : float or None
-        ln Q(Y|X), not divided by n; None where the method gives none.
+        ln Q(Y|X), not divided by n; None if the method does not compute it.
     gradient : array or None
         Derivatives of E(Y|X) = ln Q(Y|X)/n with respect to log C and the logarithms of the kernel's
         hyperparameters (n is the sum of the weights).
     log_evidence_se, gradient_se : float, array or None
-        Standard errors where the values were sampled; None where they were not.
+        Standard errors of sampled values; None otherwise.
     status : Status
         Whether the method ended as it should.
     diagnostics : dict
-        By-products that say how good the approximation is.
+        Information on the quality of the approximation.
 
     Examples
     --------

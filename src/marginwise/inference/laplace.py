@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from marginwise.errors import NotConvergedError
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
 from marginwise.problem import Problem, merge_repeated
@@ -38,8 +38,8 @@ def laplace_posterior(
     gaussian = covariance.gaussian(tau, merged.y * solution.alpha + tau * solution.latent)
     if gaussian is None:
         raise NotConvergedError(
-            "the Laplace approximation has no covariance: the Gram matrix is so close to singular that rounding makes "
-            "I + LK indefinite; a smaller C·k0 or shorter length scales help"
+            "the Laplace approximation has no covariance: the Gram matrix is so nearly singular that rounding makes "
+            "I + LK indefinite; try a smaller C·k0 or shorter length scales"
         )
     margin = merged.y * solution.latent
     log_maximum = (

@@ -12,7 +12,7 @@ from marginwise.inference.base import Posterior
 from marginwise.inference.ep.gradient import evidence_gradient
 from marginwise.inference.ep.result import SiteApproximation
 from marginwise.inference.ep.run import TOLERANCE, run_ep
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.inference.variational import run_variational
 from marginwise.likelihoods.base import Likelihood
 from marginwise.model import Model

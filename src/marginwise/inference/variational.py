@@ -61,7 +61,7 @@ def run_variational(
         status = Status(
             False,
             f"the variational bound's gradient was still {point.residual:.1e} standard deviations after {sweeps} "
-            "steps; a smaller C·k0 or shorter length scales help",
+            "steps; try a smaller C·k0 or shorter length scales",
         )
     return SiteApproximation(point.gaussian, point.expected, point.value, status, point.residual, sweeps)
 

@@ -11,24 +11,24 @@ from marginwise.estimators._effects import Effect, effect_of
 
 
 def effect(model: Any, column: str | int, *, grid: Any = None, background: Any = None) -> Effect:
-    """Return the effect of a column: the partial dependence of the posterior itself, with its own uncertainty.
+    """Return the effect of a column: the partial dependence of the posterior, with its own uncertainty.
 
-    All background rows are given the same cell in the column, and the mean change of the latent function is computed,
-    a sum of values of a Gaussian process: its mean and variance are exact. Where the model is a sum of functions of
-    single columns, that is the function of this column. The probability is that of
-    ``sklearn.inspection.partial_dependence`` for the same rows.
+    The column is set to the same value in all background rows, and the mean change of the latent function is computed.
+    It is a sum of values of a Gaussian process, so that its mean and variance are exact. If the model is a sum of
+    functions of single columns, it is the function of this column. The probability is that of
+    ``sklearn.inspection.partial_dependence`` on the same rows.
 
     Parameters
     ----------
     model : TunedSVC
         Fitted, with ``predictor="posterior"``.
     column : str or int
-        The column, by its name or its place.
+        The column, by name or position.
     grid : sequence, optional
-        Cells at which to compute. None is 20 numbers over the middle 96 % of the training cells, all of them if there
-        are few, or all categories.
+        Values at which to compute the effect. By default 20 numbers over the middle 96 % of the training values, all
+        distinct values if there are few, or all categories.
     background : table, optional
-        Rows over which to average. None is up to 100 training rows, always the same ones.
+        Rows to average over. By default up to 100 training rows, always the same ones.
 
     Returns
     -------

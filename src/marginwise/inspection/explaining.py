@@ -1,4 +1,4 @@
-"""Why a row is predicted as it is: what each of its cells contributes."""
+"""Why a row gets its prediction: what each of its cells contributes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from marginwise.estimators._explanation import Explanation
 def explain(model: Any, X: Any, background: Any = None, *, interactions: bool = False) -> Explanation:
     """Return what each column contributes to the latent function at each row: exact Shapley values, in log-odds.
 
-    The latent function is that of ``latent_mean_and_variance``: one for two classes, one for each class of more. It is
-    what probabilities are made of before its own uncertainty, recalibration of many rows and class weights count; the
-    average over members is that of their latent functions. Values are in the columns of the user's table, whatever
-    inputs a category or a column with gaps is for the model. A missing cell is a cell like others: what is explained is
-    what the model makes of it.
+    The latent function is that of ``latent_mean_and_variance``: a single one for two classes, otherwise one for each
+    class, averaged over the members of the ensemble. Probabilities also depend on its uncertainty, on class weights
+    and, with many rows, on recalibration. Values belong to the columns of the user's table, even if a category or a
+    column with missing values is several inputs of the model. A missing cell is explained like any other value.
 
-    Nothing is sampled: a kernel is a sum of products over columns, and the sum over all coalitions is an integral that
-    quadrature gives exactly. Time grows with rows × background rows × points of the model ×
-    columns², divided by 2.
+    Nothing is sampled: the kernel is a sum of products over columns, so that the sum over all coalitions is an integral
+    that quadrature computes exactly. The time is proportional to rows × background rows × points of the model ×
+    columns²/2.
 
     Parameters
     ----------
@@ -28,15 +27,15 @@ def explain(model: Any, X: Any, background: Any = None, *, interactions: bool = 
     X : table of n rows
         Rows to explain.
     background : table, optional
-        Rows whose cells stand for those that are not told. None is up to 100 training rows, always the same ones, at
-        even steps of their weights. One row asks why predictions differ from that row's.
+        Rows whose cells replace those that are left out of a coalition. By default up to 100 training rows, always the
+        same ones, evenly spaced by weight. With a single row, values explain the difference from that row's prediction.
     interactions : bool, default=False
-        Whether to split values into pair interactions, too.
+        Whether to compute pair interactions as well.
 
     Returns
     -------
     Explanation
-        For a model with local blocks, coalitions are values of the function of the row's own block.
+        For a model with local blocks, coalitions are evaluated with the function of the row's own block.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well the rows of a table were predicted by models without them, over all and class by class."""
+"""How well the rows of a table were predicted by models that were trained without them, overall and by class."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from marginwise.inspection.ordered import OrderScores, order_scores
 
 
 class ClassScores(NamedTuple):
-    """How well one class is told from the others.
+    """How well one class is separated from the others.
 
     Attributes
     ----------
     rows : int
         Rows of this class.
     recall : float
-        The share of them that were predicted as this class. NaN, as are the other scores, for a class without rows.
+        The share of these rows that are predicted as this class. All scores are NaN for a class without rows.
     precision : float or None
-        The share of its rows among those predicted as this class; None if there are none.
+        The share of the rows predicted as this class that belong to it; None if no row is predicted as it.
     f1 : float
         The harmonic mean of recall and precision, 0 for a class that is never predicted.
     auc : float
-        The area under its ROC curve: how often a row of it has a larger probability of it than one of another class.
+        The area under the ROC curve: how often a row of this class gets a higher probability of it than a row of
+        another class.
 
     Examples
     --------
@@ -74,10 +75,10 @@ class Mistake(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldOutReport:
-    """Predictions of the rows that a model was fitted to, from models without them, and how good they are.
+    """Held-out predictions of the rows that a model was fitted to, and how good they are.
 
-    Copies of a row are one example, since they were left out together; they count as often as they are in the table.
-    Sample weights don't count.
+    Copies of a row are one example, because they were left out together; they count as often as they occur in the
+    table. Sample weights are not used.
 
     Attributes
     ----------
@@ -85,15 +86,15 @@ class HeldOutReport:
     probability : array of shape (n_examples, n_classes)
         Class probabilities of each example.
     codes : array of int, shape (n_examples,)
-        The place of its own class among the classes.
+        The index of each example's class among the classes.
     copies : array of shape (n_examples,)
-        How often it is in the table.
+        How often each example occurs in the table.
     examples : array of int, shape (n_rows,)
-        Which example each row of the table is, -1 for rows without held-out probabilities.
+        The example that each row of the table belongs to, -1 for rows without held-out probabilities.
     groups : array of int, shape (n_examples,), or None
         The group of each example, where rows of a group were left out together.
     order : array of int, shape (n_classes,), or None
-        The places of the classes from the lowest to the highest, if they have an order.
+        The indices of the classes from the lowest to the highest, if they have an order.
 
     Examples
     --------
@@ -127,7 +128,7 @@ class HeldOutReport:
 
     @property
     def predicted(self) -> Indices:
-        """The place of each example's most probable class."""
+        """The index of each example's most probable class."""
         return self.probability.argmax(axis=1)
 
     def rows_of(self, example: int) -> tuple[int, ...]:
@@ -159,7 +160,7 @@ class HeldOutReport:
 
     @cached_property
     def scores(self) -> dict[Any, ClassScores]:
-        """How well each class is told from the others."""
+        """How well each class is separated from the others."""
         return {label: self._scores(k, label) for k, label in enumerate(self.classes.tolist())}
 
     def _scores(self, k: int, label: Any) -> ClassScores:
@@ -265,7 +266,7 @@ def _held_out_proba(model: Any) -> Array:
         found = Finding(f"is a {type(model).__name__} without held_out_proba_")
         raise InvalidInputError("model", found, "a fitted TunedSVC; of a pipeline, its last step")
     if np.isnan(proba).all():
-        found = Finding("has no held-out probabilities: every model had seen the rows that it could be judged by")
+        found = Finding("has no held-out probabilities: every model was trained on all rows")
         raise InvalidInputError(
             "model",
             found,

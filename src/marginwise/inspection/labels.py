@@ -1,4 +1,4 @@
-"""Rows that deserve a second look: labels that models without them find improbable, and rows that could be either."""
+"""Rows that deserve a second look: labels that may be wrong, and rows between two classes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from marginwise.inspection.held_out import HeldOutReport, report_with_warning
 
 
 class DoubtfulRow(NamedTuple):
-    """A row and its copies, and what models without them say of their label.
+    """A row and its copies, and the held-out probability of their label.
 
     Attributes
     ----------
     rows : tuple of int
-        Their places in the table, from 0.
+        Their positions in the table, from 0.
     label : object
         Their label.
     probability : float
@@ -42,9 +42,9 @@ class DoubtfulRow(NamedTuple):
 
 
 def label_issues(model: Any, y: Any, threshold: float = 0.1) -> list[DoubtfulRow]:
-    """Return the rows whose own label is improbable to models without them, the least probable first.
+    """Return the rows whose label has a low held-out probability, the least probable first.
 
-    Such a label may be wrong, or the case unusual: some are expected by chance, see :func:`expected_label_issues`.
+    Such a label may be wrong, or the case unusual. Some are expected by chance: see :func:`expected_label_issues`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def expected_label_issues(model: Any, y: Any, threshold: float = 0.1) -> float:
     y : array of shape (n,)
         The labels that it was fitted to, in the same order.
     threshold : float, default=0.1
-        That of ``label_issues``.
+        As in ``label_issues``.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def expected_label_issues(model: Any, y: Any, threshold: float = 0.1) -> float:
 
 
 def uncertain_rows(model: Any, y: Any, n: int = 10) -> list[DoubtfulRow]:
-    """Return the rows whose two most probable classes are nearest to each other, the nearest first.
+    """Return the rows whose two most probable classes have the closest held-out probabilities, the closest first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far off predictions of classes with an order are: in probabilities, and in grades."""
+"""How far predictions of ordered classes are from the truth: in probabilities, and in classes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from marginwise.estimators._ordered import medians
 
 
 class OrderScores(NamedTuple):
-    """How far predictions of classes with an order are off.
+    """How far predictions of ordered classes are from the truth.
 
     Attributes
     ----------
     ranked_probability_score : float
         Σ_k (F_k - O_k)²/(K - 1), the mean over the rows: F_k is the probability of the k lowest of K classes, and O_k
         is 1 if the true class is one of them, otherwise 0 (Epstein 1969; divided by K - 1, so that it is between 0,
-        perfect, and 1). Unlike the log-loss it is larger the farther away the probability is.
+        perfect, and 1). Unlike the log-loss it grows with the distance of the probability from the true class.
     mean_absolute_error : float
         The mean distance of the median class from the true one, counted in classes.
     base_ranked_probability_score, base_mean_absolute_error : float
-        The same if the shares of the classes are always predicted, or their median.
+        The same scores of always predicting the shares of the classes, or their median.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class OrderScores(NamedTuple):
 
 
 def order_scores(probability: Array, places: Indices, weights: Array | None = None) -> OrderScores:
-    """Return how far predictions are off.
+    """Return how far predictions of ordered classes are from the truth.
 
     Parameters
     ----------

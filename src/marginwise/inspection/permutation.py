@@ -1,4 +1,4 @@
-"""How much each column of a table moves the prediction: shuffled, by how much do the probabilities change?"""
+"""How much predictions depend on each column: the change of the probabilities when the column is shuffled."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ _NUMBERS = 2**20
 
 
 def permutation_effects(model: Any, X: Any, random_state: Any = 0) -> Array:
-    """Return for each column the mean change of the probabilities when its cells are those of other rows.
+    """Return the mean change of the probabilities when the cells of a column are taken from other rows, by column.
 
-    The change is ``½ Σ_k |Δp_k|``, for two classes that of either. Unlike relevances this is in terms of the
-    prediction: 0.2 is twenty percentage points; unlike scikit-learn's ``permutation_importance`` it asks no labels.
+    The change is ``½ Σ_k |Δp_k|``; with two classes, the change of either probability. Unlike relevances it is in units
+    of the prediction: 0.2 is twenty percentage points. Unlike scikit-learn's ``permutation_importance`` it needs no
+    labels.
 
     Parameters
     ----------
     model : classifier
         Fitted, with ``predict_proba``.
     X : array, sparse matrix, or data frame of pandas or polars, of shape (n, d)
-        Rows to predict, those of the training table or others; of many, up to 200 random ones are predicted.
+        Rows to predict, from the training table or another; at most 200 of them, drawn at random, are used.
     random_state : int, RandomState or None, default=0
-        Draws the rows, and those that cells are taken from.
+        Draws the rows that are used, and those that cells are taken from.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which class is meant where one is."""
+"""The positive class."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from marginwise.errors import InvalidInputError
 
 
 def positive_place(classes: Any, positive_class: Any) -> int | None:
-    """Return the place of the class that is meant: by default the second of two, and of more none (None).
+    """Return the index of the positive class: by default the second of two, None if there are more.
 
     >>> positive_place(["no", "yes"], None), positive_place(["a", "b", "c"], "a"), positive_place(["a", "b", "c"], None)
     (1, 0, None)

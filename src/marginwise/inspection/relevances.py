@@ -1,4 +1,4 @@
-"""How sure the relevances of columns are."""
+"""How certain the relevances of columns are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RelevanceIntervals(NamedTuple):
     Attributes
     ----------
     low, high : arrays of shape (d,)
-        Their ends, from 0 to 1. A column whose interval begins above 0 is relevant beyond doubt of this kind.
+        Lower and upper ends, from 0 to 1. A column whose interval begins above 0 is relevant.
 
     Examples
     --------
@@ -41,20 +41,20 @@ def relevance_intervals(
 ) -> RelevanceIntervals:
     """Return intervals of the relevances of the columns (``feature_importances_``).
 
-    Members are trained anew, with labels drawn from their own probabilities and hyperparameters from the curvature of
-    criterion and prior at the optimum; the differences between them count as well. What smoothing takes from curves is
-    seen in part only. On made-up tables with a known latent function, 90 % intervals had 0 for a column that does not
-    matter in 97 % of the cases, but the relevance of one that does in 73 % (``benchmarks/relevances.py``): trust an
-    interval that begins above 0 more than its ends.
+    Members are trained again, with labels drawn from their own probabilities and hyperparameters drawn from the
+    curvature of criterion and prior at the optimum; differences between members count as well. The bias of smoothing is
+    covered only in part. On synthetic tables with a known latent function, 90 % intervals contained 0 for a column that
+    does not matter in 97 % of the cases, but the true relevance of a column that matters only in 73 %
+    (``benchmarks/relevances.py``): that an interval begins above 0 is more reliable than where it ends.
 
     Parameters
     ----------
     model : TunedSVC
         Fitted.
     coverage : float, default=0.9
-        How often an interval should have the truth in it.
+        How often an interval should contain the truth.
     n_draws : int, default=100
-        How often members are trained. Of more than 1,000 rows, up to 1,000 are used, which makes intervals wider.
+        How often members are trained. At most 1,000 rows are used, which makes the intervals of larger tables wider.
     random_state : int, default=0
         Seed of the draws.
 

@@ -1,4 +1,4 @@
-"""What two classes are asked for: how many of one are found, how many of the other left alone, at which threshold."""
+"""Sensitivity and specificity at several thresholds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Proportion(NamedTuple):
     ----------
     value : float
     low, high : float
-        Between what it may lie.
+        The ends of the interval.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Proportion(NamedTuple):
     def of(cls, found: float, total: float, worth: float | None = None) -> Proportion | None:
         """Return Wilson's interval (1927): it stays within 0 and 1, and is not empty where all or none were found.
 
-        ``worth`` is the number of independent rows that the rows are worth, where it is not ``total``.
+        ``worth`` is the effective number of independent rows, if it is not ``total``.
         """
         if total <= 0:
             return None
@@ -63,16 +63,16 @@ class Proportion(NamedTuple):
 
 
 class OperatingPoint(NamedTuple):
-    """What happens if a class is predicted from a threshold of its probability on.
+    """What happens if a class is predicted whenever its probability reaches a threshold.
 
     Attributes
     ----------
     threshold : float
     sensitivity, specificity : Proportion or None
-        The share of the class that is predicted as such, and the share of the others that is not.
+        The share of the class that is predicted as the class, and the share of the others that is not.
     positive_predictive_value, negative_predictive_value : Proportion or None
-        The share of those predicted as the class that belong to it, and the same of the others, at the frequencies of
-        this table; None if there are none.
+        The share of rows predicted as the class that belong to it, and of rows predicted otherwise that do not, at the
+        class frequencies of this table; None if there are none.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class OperatingPoint(NamedTuple):
 def operating_points(model: Any, y: Any, target: float = 0.95, *, positive_class: Any = None) -> list[OperatingPoint]:
     """Return three thresholds for a class: as predicted, for a given sensitivity, and for a given specificity.
 
-    The last two are chosen on the rows that they are judged by: on new ones expect a little less.
+    The last two are chosen on the rows that they are evaluated on: expect slightly less on new rows.
 
     Parameters
     ----------
@@ -101,15 +101,14 @@ def operating_points(model: Any, y: Any, target: float = 0.95, *, positive_class
     y : array of shape (n,)
         The labels that it was fitted to, in the same order.
     target : float, default=0.95
-        The sensitivity that the second point has at least, and the specificity that the third has.
-
+        The least sensitivity of the second point, and the least specificity of the third.
     positive_class : object, optional
-        The class that is to be found; by default the second of two. With more it must be given.
+        The positive class; by default the second of two. With more classes it must be given.
 
     Returns
     -------
     list of OperatingPoint
-        From held-out probabilities; rows without are left out, with a ``TableWarning``.
+        From held-out probabilities; rows that have none are left out, with a ``TableWarning``.
 
     Examples
     --------

@@ -15,7 +15,7 @@ import numpy as np
 from marginwise._arrays import Array, Indices, Mask
 from marginwise._runtime.jit import compiled_vector
 from marginwise.kernels._symmetry import mirror_lower
-from marginwise.kernels.base import Ties
+from marginwise.kernels.values import Ties
 
 #: Range of an input in units of λ up to which exponentials are products: none overflows, and the relative error is
 #: below this times 1e-16. Beyond, which standardised inputs seldom are, each pair of rows has its exponential.

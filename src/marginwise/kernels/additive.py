@@ -15,15 +15,19 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.kernels._column_loops import ColumnDistances
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, by_input, check_tied, per_input, positive
+from marginwise.kernels.base import Hyperparameter, Normal
+from marginwise.kernels.linear import RELATIVE_SCALE_PRIOR
 from marginwise.kernels.linear import SCALE_BOUNDS as RELATIVE_SCALE_BOUNDS
-from marginwise.kernels.linear import relative_scale_law
 from marginwise.kernels.relative import ColumnSum
 from marginwise.kernels.stationary import exponentials
+from marginwise.kernels.values import Ties, by_input, check_tied, per_input, positive
 
 #: (lowest, highest) value that a search may reach.
 K2_BOUNDS = (1e-3, 1e5)
 SCALE_BOUNDS = (1e-2, 1e3)
+
+#: Prior of ln λ2: beyond the middle rows of a standardised column, its function is nearly straight.
+_SCALE_PRIOR: Normal = (math.log(3.0), 1.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +41,7 @@ class AdditiveLaplacian(ColumnSum):
     lam2 : float
         λ2, the distance over which the function of a column changes, positive.
     relative_scales : float or sequence of float
-        m: how much each column counts, 1/m_c² in units of the geometric mean. A common factor changes nothing.
+        m: a column has the weight 1/m_c², in units of the geometric mean. A common factor changes nothing.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs.
 
@@ -67,9 +71,9 @@ class AdditiveLaplacian(ColumnSum):
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         scales = self.relative_scales
         return (
-            Hyperparameter("k2", (self.k2,), K2_BOUNDS, (-1.0, 1.0), _k2_law),
-            Hyperparameter("lam2", (self.lam2,), SCALE_BOUNDS, (0.0, 2.0), _scale_law),
-            Hyperparameter("m", scales, RELATIVE_SCALE_BOUNDS, (-1.0, 1.0), relative_scale_law, per_input=True),
+            Hyperparameter("k2", (self.k2,), K2_BOUNDS, (-1.0, 1.0), (math.log(0.3), 2.0)),
+            Hyperparameter("lam2", (self.lam2,), SCALE_BOUNDS, (0.0, 2.0), _SCALE_PRIOR),
+            Hyperparameter("m", scales, RELATIVE_SCALE_BOUNDS, (-1.0, 1.0), RELATIVE_SCALE_PRIOR, per_input=True),
         )
 
     def with_values(self, values: Array) -> Self:
@@ -116,12 +120,3 @@ class AdditiveLaplacian(ColumnSum):
     def _distances(self, A: Array, B: Array) -> ColumnDistances:
         check_tied(A.shape[1], self.columns)
         return ColumnDistances.of(A, B, self.lam2, self.columns)
-
-
-def _k2_law(n_inputs: int) -> Normal:
-    return math.log(0.3), 2.0
-
-
-def _scale_law(n_inputs: int) -> Normal:
-    """Return the law of ln λ2: beyond the middle rows of a standardised column, a function of it is nearly straight."""
-    return math.log(3.0), 1.0

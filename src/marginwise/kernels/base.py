@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -12,19 +11,14 @@ import numpy as np
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
-from marginwise.errors import Finding, InvalidInputError
+from marginwise.errors import InvalidInputError
+from marginwise.kernels.values import Ties, checked_ties, per_input
 
 if TYPE_CHECKING:
     from marginwise.kernels.sum import Sum
 
-#: Mean and standard deviation of a normal law.
+#: Mean and standard deviation of a normal distribution.
 Normal = tuple[float, float]
-
-#: The number of the column that each input belongs to.
-Ties = tuple[int, ...]
-
-#: Hyperparameters are from 1/this to this: products of several are finite, and inputs in units of length scales, too.
-LARGEST = 1e50
 
 #: Rows of a diagonal that are contracted at a time where a kernel has no quicker way.
 _DIAGONAL_BLOCK = 64
@@ -40,14 +34,14 @@ class Hyperparameter:
     Attributes
     ----------
     name : str
-        How it is called in traces, messages and priors; ``l`` becomes ``l_1 … l_d`` where there is one for each input.
+        Its name in traces, messages and priors; ``l`` becomes ``l_1 … l_d`` if there is one for each input.
     values : tuple of float
-        Its present value, or values. One that ``per_input`` allows for each input may also be one for all.
+        Its value, or values. With ``per_input`` there is one for each input, or one for all.
     bounds : (float, float)
         The lowest and the highest value that a search may reach.
     start : (float, float)
         The range of the logarithm in which random searches begin.
-    law : function of the number of inputs
+    prior : (float, float), or a function of the number of inputs
         Mean and standard deviation of the logarithm under the default prior, for standardised inputs.
     per_input : bool
         Whether each input may have its own.
@@ -65,7 +59,7 @@ class Hyperparameter:
     values: tuple[float, ...]
     bounds: tuple[float, float]
     start: tuple[float, float]
-    law: Callable[[int], Normal]
+    prior: Normal | Callable[[int], Normal]
     per_input: bool = False
 
     @property
@@ -75,12 +69,16 @@ class Hyperparameter:
             return (self.name,)
         return tuple(f"{self.name}_{a}" for a in range(1, len(self.values) + 1))
 
+    def prior_for(self, n_inputs: int) -> Normal:
+        """Return mean and standard deviation of the logarithm under the default prior."""
+        return self.prior(n_inputs) if callable(self.prior) else self.prior
+
 
 class Kernel(ABC):
-    """A covariance function with its hyperparameters. It is never changed: :meth:`with_values` makes another one.
+    """A covariance function with its hyperparameters. It is immutable: :meth:`with_values` makes another one.
 
-    A new kernel says which hyperparameters it has, how it is made with other values of them, and computes
-    :meth:`cross`, :meth:`diagonal` and :meth:`contract`. The rest follows; override what you know a quicker way for.
+    A new kernel defines its ``hyperparameters``, :meth:`with_values`, :meth:`cross`, :meth:`diagonal` and
+    :meth:`contract`. Everything else follows from these; override what can be computed faster.
 
     Examples
     --------
@@ -109,19 +107,19 @@ class Kernel(ABC):
         return summary(self, *filter(self._is_part, names))
 
     def _is_part(self, name: str) -> bool:
-        """Say whether a field belongs to what the kernel is, and not to the table that it is for."""
+        """Return whether a field belongs to what the kernel is, and not to the table that it is for."""
         return name != "columns" and getattr(self, name) is not None
 
     @property
     @abstractmethod
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        """The hyperparameters: first those that stand alone, then those that each input may have its own of."""
+        """The hyperparameters: first those with a single value, then those with one for each input."""
 
     @abstractmethod
     def with_values(self, values: Array) -> Self:
         """Return the kernel with these values, in the order of ``hyperparameters``.
 
-        There may be one for each input where there was one for all, and the other way round.
+        There may be one for each input where there was one for all, and vice versa.
         """
 
     @abstractmethod
@@ -160,7 +158,7 @@ class Kernel(ABC):
     def of_column(self, column: int, A: Array, B: Array) -> Array:
         """Return the part of a column in K(a_i, b_j): a factor from 0 to 1, or a summand (:attr:`composition`).
 
-        The product of all factors is K in units of K(x, x); the sum of all summands is K but for a constant.
+        The product of all factors is K in units of K(x, x); the sum of all summands is K up to a constant.
         """
         raise NotImplementedError
 
@@ -209,7 +207,7 @@ class Kernel(ABC):
         return (self,)
 
     def scaled(self, factor: float) -> Self | None:
-        """Return ``factor`` times the kernel, None if that is no kernel of this form."""
+        """Return ``factor`` times the kernel, None if that is not of this form."""
         if not self.has_amplitude:
             return None
         values = self.values
@@ -248,7 +246,7 @@ class Kernel(ABC):
         return Sum(*self.terms, *other.terms)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the kernel anew from its fields, which checks them: a file may hold anything."""
+        """Make the kernel from its fields, which checks them: a file may hold anything."""
         if is_dataclass(self):
             self.__init__(**state)
         else:
@@ -343,76 +341,3 @@ def from_checked(kind: type[AnyKernel], **fields: Any) -> AnyKernel:
     kernel = object.__new__(kind)
     kernel.__dict__.update(fields)
     return kernel
-
-
-def positive(name: str, value: object) -> float:
-    """Return a positive finite number, or say that this is none."""
-    try:
-        number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        raise InvalidInputError(name, value, "a positive finite number")
-    if not 1.0 / LARGEST <= number <= LARGEST:
-        raise InvalidInputError(name, value, f"a number from {1.0 / LARGEST:g} to {LARGEST:g}")
-    return number
-
-
-def positives(name: str, values: object) -> tuple[float, ...]:
-    """Return one or several positive finite numbers, or say which is none."""
-    if all_positive(values):  # thousands of numbers are not looked at one by one
-        return tuple(values.tolist())  # type: ignore[attr-defined]
-    entries = np.atleast_1d(np.asarray(values, dtype=object))
-    if entries.ndim != 1 or entries.size == 0:
-        raise InvalidInputError(name, values, "one positive number, or one for each input in a flat sequence")
-    return tuple(positive(f"{name}[{a}]", value) for a, value in enumerate(entries))
-
-
-def per_input(name: str, values: tuple[float, ...], n_inputs: int, ties: Ties | None = None) -> Array:
-    """Return one value for each of ``n_inputs`` inputs; with ``ties``, that of its column."""
-    if len(values) == 1:
-        return np.full(n_inputs, values[0])
-    number = n_inputs if ties is None else max(ties) + 1
-    if len(values) != number:
-        raise InvalidInputError(
-            name, Finding(f"has {len(values)} values"), f"1 or {number} values, because X has {number} columns"
-        )
-    return np.array(values) if ties is None else by_input(np.array(values), n_inputs, ties)
-
-
-def by_input(of_columns: Array, n_inputs: int, ties: Ties | None) -> Array:
-    """Return the value of each input's column."""
-    if ties is None:
-        return of_columns
-    check_tied(n_inputs, ties)
-    return of_columns[list(ties)]
-
-
-def check_tied(n_inputs: int, ties: Ties | None) -> None:
-    """Raise unless there are as many inputs as have columns."""
-    if ties is not None and len(ties) != n_inputs:
-        raise InvalidInputError(
-            "X", Finding(f"has {n_inputs} inputs"), f"{len(ties)}, those that the kernel was tied for"
-        )
-
-
-def by_column(of_inputs: Array, ties: Ties | None) -> Array:
-    """Return the sums over the inputs of each column."""
-    return of_inputs if ties is None else np.asarray(np.bincount(ties, of_inputs), dtype=float)
-
-
-def checked_ties(columns: object) -> Ties | None:
-    """Return the column of each input, which must be 0, 1, … in any order, or None."""
-    if columns is None:
-        return None
-    ties = tuple(int(column) for column in np.asarray(columns).reshape(-1))
-    if not ties or set(ties) != set(range(max(ties) + 1)):
-        raise InvalidInputError("columns", columns, "the number of each input's column, from 0, without a gap")
-    return ties
-
-
-def all_positive(values: object) -> bool:
-    """Return whether this is an array of numbers that hyperparameters can be."""
-    if not isinstance(values, np.ndarray) or values.dtype != float or values.ndim != 1 or values.size == 0:
-        return False
-    return bool(((values >= 1.0 / LARGEST) & (values <= LARGEST)).all())

@@ -17,22 +17,13 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.kernels.additive import AdditiveLaplacian
-from marginwise.kernels.base import (
-    Hyperparameter,
-    Kernel,
-    OfColumns,
-    Ties,
-    all_positive,
-    from_checked,
-    per_input,
-    positive,
-    positives,
-)
+from marginwise.kernels.base import Hyperparameter, Kernel, OfColumns, from_checked
 from marginwise.kernels.constant import Constant
 from marginwise.kernels.laplacian import Laplacian
 from marginwise.kernels.linear import Linear
 from marginwise.kernels.rbf import RBF
 from marginwise.kernels.sum import SumOfTerms
+from marginwise.kernels.values import Ties, all_positive, per_input, positive, positives
 
 #: The terms by the names of their amplitudes, in the order of the hyperparameters.
 TERMS = ("k0", "koff", "klin", "k1", "k2")
@@ -43,7 +34,7 @@ _OVERALL = {"k1": "lam", "k2": "lam2"}
 #: Share of the prior variance below which a term is dropped from a fitted model: it moves no probability visibly.
 _CARRIES_NOTHING = 1e-3
 
-#: The hyperparameters of the terms, by name, with their bounds and laws.
+#: The hyperparameters of the terms, by name, with their bounds and priors.
 _OWN = {
     h.name: h for term in (RBF(), Constant(), Linear(), Laplacian(), AdditiveLaplacian()) for h in term.hyperparameters
 }
@@ -56,8 +47,8 @@ class Blend(SumOfTerms, OfColumns):
     Parameters
     ----------
     k0, koff, klin, k1, k2 : float
-        Amplitudes of the RBF, the constant, the linear, the Laplacian and the additive Laplacian term. 0 leaves a term
-        out for good.
+        Amplitudes of the RBF, the constant, the linear, the Laplacian and the additive Laplacian term. A term with
+        amplitude 0 is left out, also by searches.
     lam : float
         λ, the overall length scale of the Laplacian.
     lam2 : float

@@ -15,15 +15,16 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.kernels.base import LARGEST, Hyperparameter, Kernel, Normal, positive
+from marginwise.kernels.base import Hyperparameter, Kernel
 from marginwise.kernels.constant import Constant
+from marginwise.kernels.values import LARGEST, positive
 
 #: ε: the error of the difference, ε²/6, and that of rounding, 1e-16/ε, are both about 1e-11 near 1e-5.
 _STEP = 1e-5
@@ -37,19 +38,16 @@ _PRIOR_SD = 1.5
 #: Rows of a diagonal at a time, where a function gives matrices only.
 _BLOCK = 64
 
-#: Whether users were told of differences in this process.
-_said: set[str] = set()
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GPKernel(Kernel):
-    """A kernel of ``sklearn.gaussian_process.kernels``, or one that can do the same.
+    """A kernel of ``sklearn.gaussian_process.kernels``, or one with the same interface.
 
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
-        Its free hyperparameters are tuned within its bounds; those that it says are fixed stay. Their default prior is
-        centred at the values given here.
+        Its free hyperparameters are tuned within its bounds, and fixed ones are kept. The default prior is centred at
+        the given values.
     centre : tuple of float, optional
         The logarithms at which the prior is centred, by default those of the kernel.
 
@@ -94,7 +92,7 @@ class GPKernel(Kernel):
                     tuple(values.tolist()),
                     (max(low, 1.0 / LARGEST), min(high, LARGEST)),
                     (max(centre - 1.0, math.log(low)), min(centre + 1.0, math.log(high))),
-                    partial(_law, centre),
+                    (centre, _PRIOR_SD),
                 )
             )
             start = end
@@ -120,7 +118,7 @@ class GPKernel(Kernel):
 
     def _by_differences(self, value: Callable[[Any], float]) -> Array:
         """Return the derivatives of a number in the logarithms of the hyperparameters."""
-        say_once("GP kernels of scikit-learn have gradients for K(X, X) only: others are taken by differences")
+        _tell_of_differences()
         derivatives = []
         for step in _STEP * np.eye(len(self.kernel.theta)):
             up, down = (value(self.kernel.clone_with_theta(self.kernel.theta + sign * step)) for sign in (1.0, -1.0))
@@ -163,7 +161,7 @@ class FunctionKernel(Kernel):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        return (Hyperparameter("k", (self.k,), (1e-5, 1e5), (-1.0, 1.0), partial(_law, 0.0)),)
+        return (Hyperparameter("k", (self.k,), (1e-5, 1e5), (-1.0, 1.0), (0.0, _PRIOR_SD)),)
 
     def with_values(self, values: Array) -> Self:
         return type(self)(self.function, float(values[0]))
@@ -198,17 +196,14 @@ def as_kernel(kernel: Any) -> Any:
 
 
 def is_gp_kernel(kernel: Any) -> bool:
-    """Say whether this can do what kernels of scikit-learn's Gaussian processes can."""
+    """Return whether this can do what kernels of scikit-learn's Gaussian processes can."""
     needed = ("theta", "hyperparameters", "clone_with_theta", "diag", "get_params")
     return callable(kernel) and not isinstance(kernel, type | Kernel) and all(hasattr(kernel, name) for name in needed)
 
 
-def say_once(message: str) -> None:
-    """Tell users something once in a process, through the logger ``marginwise``."""
-    if message not in _said:
-        _said.add(message)
-        logging.getLogger("marginwise").warning(message)
-
-
-def _law(centre: float, n_inputs: int) -> Normal:
-    return centre, _PRIOR_SD
+@cache
+def _tell_of_differences() -> None:
+    """Tell users once in a process, through the logger ``marginwise``."""
+    logging.getLogger("marginwise").warning(
+        "GP kernels of scikit-learn have gradients for K(X, X) only: others are taken by differences"
+    )

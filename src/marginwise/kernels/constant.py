@@ -10,13 +10,14 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Kernel, Normal, positive
+from marginwise.kernels.base import Hyperparameter, Kernel, Normal
+from marginwise.kernels.values import positive
 
 #: (lowest, highest) value that a search may reach.
 KOFF_BOUNDS = (1e-4, 1e3)
 
 #: Mean and standard deviation of ln koff under the default prior.
-KOFF_LAW: Normal = (math.log(0.3), 2.0)
+KOFF_PRIOR: Normal = (math.log(0.3), 2.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +48,7 @@ class Constant(Kernel):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        return (Hyperparameter("koff", (self.koff,), KOFF_BOUNDS, (-2.0, -1.0), _law),)
+        return (Hyperparameter("koff", (self.koff,), KOFF_BOUNDS, (-2.0, -1.0), KOFF_PRIOR),)
 
     @property
     def offset(self) -> float:
@@ -86,7 +87,3 @@ class Constant(Kernel):
 
     def peel(self, G: Array, K: Array, A: Array, B: Array) -> tuple[Array, Array]:
         return self.contract(G, K, A, B), K - self.koff
-
-
-def _law(n_inputs: int) -> Normal:
-    return KOFF_LAW

@@ -14,8 +14,9 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.stationary import Stationary, exponentials, exponentials_with
+from marginwise.kernels.values import Ties, positive
 
 #: (lowest, highest) value that a search may reach.
 K1_BOUNDS = (1e-3, 1e5)
@@ -57,8 +58,8 @@ class Laplacian(Stationary):
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         return (
-            Hyperparameter("k1", (self.k1,), K1_BOUNDS, (-1.0, 1.0), _k1_law),
-            Hyperparameter("lam", self.length_scales, SCALE_BOUNDS, (0.0, 3.0), _scale_law, per_input=True),
+            Hyperparameter("k1", (self.k1,), K1_BOUNDS, (-1.0, 1.0), (math.log(0.3), 2.0)),
+            Hyperparameter("lam", self.length_scales, SCALE_BOUNDS, (0.0, 3.0), _scale_prior, per_input=True),
         )
 
     @property
@@ -90,12 +91,8 @@ class Laplacian(Stationary):
         return _signed_sums(G, X, np.ascontiguousarray(points.T)) / self.lengths(X.shape[1])
 
 
-def _k1_law(n_inputs: int) -> Normal:
-    return math.log(0.3), 2.0
-
-
-def _scale_law(n_inputs: int) -> Normal:
-    """Return the law of ln λ: at about d two standardised rows in d inputs are on average at scaled distance one."""
+def _scale_prior(n_inputs: int) -> Normal:
+    """Return the prior of ln λ: at λ ≈ d two standardised rows of d inputs have an average scaled distance of one."""
     return math.log(n_inputs) + 0.12, 1.0
 
 

@@ -12,12 +12,17 @@ from typing import ClassVar, Self
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, by_column, by_input, positive
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.relative import ColumnSum
+from marginwise.kernels.values import Ties, by_column, by_input, positive
 
 #: (lowest, highest) value that a search may reach.
 KLIN_BOUNDS = (1e-4, 1e6)
 SCALE_BOUNDS = (1e-2, 1e3)
+
+#: Priors of ln klin, a wide one (if the function is a straight line, its amplitude reaches hundreds), and of ln m.
+_KLIN_PRIOR: Normal = (0.0, 3.0)
+RELATIVE_SCALE_PRIOR: Normal = (0.0, 1.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,7 +34,7 @@ class Linear(ColumnSum):
     klin : float
         Amplitude, positive.
     relative_scales : float or sequence of float
-        m: how much each input counts, 1/m_a² in units of the geometric mean. A common factor changes nothing.
+        m: an input has the weight 1/m_a², in units of the geometric mean. A common factor changes nothing.
     columns : sequence of int, optional
         The number of each input's column, where columns have several inputs; these share m_a, and d counts columns.
 
@@ -56,8 +61,8 @@ class Linear(ColumnSum):
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         return (
-            Hyperparameter("klin", (self.klin,), KLIN_BOUNDS, (-1.0, 1.0), _klin_law),
-            Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), relative_scale_law, per_input=True),
+            Hyperparameter("klin", (self.klin,), KLIN_BOUNDS, (-1.0, 1.0), _KLIN_PRIOR),
+            Hyperparameter("m", self.relative_scales, SCALE_BOUNDS, (-1.0, 1.0), RELATIVE_SCALE_PRIOR, per_input=True),
         )
 
     def with_values(self, values: Array) -> Self:
@@ -100,13 +105,3 @@ class Linear(ColumnSum):
     def _derivatives(self, products: Array) -> Array:
         q = self._weights(self.klin, len(products)) * by_column(products, self.columns)
         return np.concatenate([[q.sum()], self._by_scale(q)])
-
-
-def _klin_law(n_inputs: int) -> Normal:
-    """Return a wide law: where a straight line is all there is, its amplitude comes to hundreds."""
-    return 0.0, 3.0
-
-
-def relative_scale_law(n_inputs: int) -> Normal:
-    """Return the law of ln m."""
-    return 0.0, 1.0

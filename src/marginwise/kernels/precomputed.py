@@ -1,4 +1,4 @@
-"""A matrix given by the user as a kernel: the inputs are the numbers of its rows."""
+"""A given matrix as a kernel: the inputs are row numbers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Precomputed(Kernel):
         return np.empty(0)
 
     def slopes(self, X: Array, points: Array, coefficients: Array) -> Array:
-        """Return 1 for each row: between row numbers there is no slope, and what there is to tell is in this input."""
+        """Return 1 for each row: row numbers have no slopes, and all relevance belongs to this one input."""
         return np.ones_like(X)
 
     def _rows(self, X: Array) -> Indices:

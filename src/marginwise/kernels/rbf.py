@@ -13,8 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import Hyperparameter, Normal, Ties, positive
+from marginwise.kernels.base import Hyperparameter, Normal
 from marginwise.kernels.stationary import Stationary, exponentials, exponentials_with
+from marginwise.kernels.values import Ties, positive
 
 #: (lowest, highest) value that a search may reach. Beyond them every criterion is flat: the classifier is constant,
 #: the nearest neighbour's label, or blind to the input, and random walks "get stuck in a plateau" (section ztmc).
@@ -22,7 +23,7 @@ K0_BOUNDS = (1e-3, 1e5)
 LENGTH_SCALE_BOUNDS = (1e-2, 1e3)
 
 #: Mean and standard deviation of ln k0 under the default prior.
-K0_LAW: Normal = (math.log(3.0), 1.5)
+K0_PRIOR: Normal = (math.log(3.0), 1.5)
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,8 +61,10 @@ class RBF(Stationary):
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
         return (
-            Hyperparameter("k0", (self.k0,), K0_BOUNDS, (-1.0, 1.0), _k0_law),
-            Hyperparameter("l", self.length_scales, LENGTH_SCALE_BOUNDS, (-1.0, 2.0), length_scale_law, per_input=True),
+            Hyperparameter("k0", (self.k0,), K0_BOUNDS, (-1.0, 1.0), K0_PRIOR),
+            Hyperparameter(
+                "l", self.length_scales, LENGTH_SCALE_BOUNDS, (-1.0, 2.0), length_scale_prior, per_input=True
+            ),
         )
 
     @property
@@ -101,14 +104,10 @@ class RBF(Stationary):
 
 
 def centre_of(X: Array) -> Array:
-    """Return the mean of the rows, 0 if there are none: an origin near the points, which their distances don't see."""
+    """Return the mean of the rows, 0 if there are none: an origin near the points."""
     return X.sum(axis=0) / max(1, len(X))
 
 
-def length_scale_law(n_inputs: int) -> Normal:
-    """Return the law of ln l: at √(2d) two standardised rows in d inputs are on average at scaled distance one."""
+def length_scale_prior(n_inputs: int) -> Normal:
+    """Return the prior of ln l: at √(2d) two standardised rows of d inputs have an average scaled distance of one."""
     return 0.5 * math.log(2.0 * n_inputs), 1.0
-
-
-def _k0_law(n_inputs: int) -> Normal:
-    return K0_LAW

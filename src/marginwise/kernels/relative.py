@@ -1,4 +1,4 @@
-"""What kernels share that are a sum over columns, each column with a weight of its own.
+"""Base of kernels that are a weighted sum over columns.
 
 K(x, x') = (k/D) Σ_c r_c K_c(x, x'),   r_c = (m̄/m_c)², m̄ the geometric mean of the m_c, D the number of columns
 """
@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.kernels.base import OfColumns, per_input, positives
+from marginwise.kernels.base import OfColumns
+from marginwise.kernels.values import per_input, positives
 
 
 class ColumnSum(OfColumns):

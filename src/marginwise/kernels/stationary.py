@@ -1,4 +1,4 @@
-"""What kernels share that are an amplitude times a function of scaled differences, 1 where there is none."""
+"""Base of kernels that are an amplitude times a function of scaled differences, which is 1 at 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
 from marginwise.kernels._symmetry import mirror_lower
-from marginwise.kernels.base import OfColumns, by_column, per_input, positives
+from marginwise.kernels.base import OfColumns
+from marginwise.kernels.values import by_column, per_input, positives
 
 #: Rows of the matrix made at a time; a block and its temporaries fit the second-level cache up to n ≈ 3000.
 _BLOCK = 64
@@ -98,7 +99,7 @@ def _fill_distances(A: Array, columns: Array, exponent: int, distances: Array, w
     """Fill the first columns of ``distances``, this many, with Σ_a |a_ia - b_ja|^p; row a of ``columns`` is b_·a.
 
     Differences, input after input, rather than |a|² + |b|² - 2ab: nothing cancels, and repeated points get the same
-    bits wherever they stand, which no matrix product promises. Up to 60 inputs it is the faster way, too.
+    bits wherever they stand, which no matrix product guarantees. Up to 60 inputs it is also faster.
     """
     for i in range(len(A)):
         row = distances[i]

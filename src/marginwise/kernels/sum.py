@@ -13,7 +13,8 @@ import numpy as np
 
 from marginwise._arrays import Array
 from marginwise.errors import Finding, InvalidInputError
-from marginwise.kernels.base import Hyperparameter, Kernel, Ties
+from marginwise.kernels.base import Hyperparameter, Kernel
+from marginwise.kernels.values import Ties
 
 
 class SumOfTerms(Kernel):

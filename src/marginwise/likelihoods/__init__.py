@@ -21,7 +21,7 @@ __all__ = [
     "as_slack",
 ]
 
-#: The likelihoods that have a name, one that strings stand for.
+#: The likelihoods that can be given by name.
 LIKELIHOODS: dict[str, Likelihood] = {
     likelihood.name: likelihood
     for likelihood in (*SLACKS.values(), *map(Normalised, SLACKS.values()), Probit(), Logistic())
@@ -36,7 +36,7 @@ def as_likelihood(likelihood: Likelihood | str, argument: str = "likelihood") ->
     likelihood : Likelihood or str
         The likelihood, or its name: a key of ``LIKELIHOODS``.
     argument : str, default="likelihood"
-        What messages call it.
+        The name of the argument in error messages.
 
     Returns
     -------

@@ -57,14 +57,14 @@ class Moments(NamedTuple):
 
 
 class Likelihood(ABC):
-    """A likelihood as a function t(f; C) of the margin, apart from any data.
+    """A likelihood as a function t(f; C) of the margin, independent of any data.
 
     Attributes
     ----------
     name : str
-        The name in messages and, if it is one of ``LIKELIHOODS``, wherever a string is taken.
+        The name in messages; also accepted as a string if it is a key of ``LIKELIHOODS``.
     has_penalty : bool
-        Whether it depends on C. Where it does not, moments ignore C and searches keep it.
+        Whether it depends on C. If not, moments ignore C and searches keep it fixed.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class WeightedLikelihood:
     C : float
         Slack penalty.
     weights : array of shape (n,)
-        Weight 2 is the same as the point given twice.
+        Weight 2 is equivalent to giving the point twice.
     blur : array of shape (n,) or None
         Variances b_i: the likelihood of a latent value a_i is ∫ N(θ; a_i, b_i) t(y_iθ)^w_i dθ. None is no blur.
 

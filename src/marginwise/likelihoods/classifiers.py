@@ -12,8 +12,27 @@ from marginwise.likelihoods.quadrature import LOGISTIC, PROBIT, fill_by_quadratu
 from marginwise.likelihoods.slack import LINEAR, Slack
 
 
+class _ByQuadrature(Likelihood):
+    """A likelihood whose moments are integrals, computed by quadrature; ``kind`` is its number in compiled code."""
+
+    kind: int
+
+    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
+        """Return ln Z and its derivatives."""
+        return self._moments(f, v, C, weights, True)
+
+    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
+        """Return E[w ln t] and its derivatives."""
+        return self._moments(f, v, C, weights, False)
+
+    def _moments(self, f: Array, v: Array, C: float, weights: Array, tilted: bool) -> Moments:
+        out = np.empty((9, len(f)))
+        fill_by_quadrature(self.kind, f, v, C if self.has_penalty else 1.0, weights, tilted, out)
+        return Moments(*out)
+
+
 @dataclass(frozen=True)
-class Probit(Likelihood):
+class Probit(_ByQuadrature):
     """Φ(f), the normal distribution function: normal noise on the latent value.
 
     Examples
@@ -25,18 +44,11 @@ class Probit(Likelihood):
 
     name = "probit"
     has_penalty = False
-
-    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
-        """Return ln Z and its derivatives: in closed form for weight one, else by quadrature."""
-        return _moments(PROBIT, f, v, 1.0, weights, True)
-
-    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
-        """Return E[w ln t] and its derivatives."""
-        return _moments(PROBIT, f, v, 1.0, weights, False)
+    kind = PROBIT
 
 
 @dataclass(frozen=True)
-class Logistic(Likelihood):
+class Logistic(_ByQuadrature):
     """1/(1 + e^{-f}).
 
     Examples
@@ -48,18 +60,11 @@ class Logistic(Likelihood):
 
     name = "logistic"
     has_penalty = False
-
-    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
-        """Return ln Z and its derivatives."""
-        return _moments(LOGISTIC, f, v, 1.0, weights, True)
-
-    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
-        """Return E[w ln t] and its derivatives."""
-        return _moments(LOGISTIC, f, v, 1.0, weights, False)
+    kind = LOGISTIC
 
 
 @dataclass(frozen=True)
-class Normalised(Likelihood):
+class Normalised(_ByQuadrature):
     """t(f)/[t(f) + t(-f)] with t(f) = exp[-C l_p(f)]: the likelihood of a slack, divided by its sum over the labels.
 
     Parameters
@@ -81,16 +86,7 @@ class Normalised(Likelihood):
         """That of the slack, with a prefix."""
         return f"normalised-{self.slack.name}"
 
-    def tilted(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
-        """Return ln Z and its derivatives."""
-        return _moments(self.slack.power, f, v, C, weights, True)
-
-    def expected(self, f: Array, v: Array, C: float, weights: Array) -> Moments:
-        """Return E[w ln t] and its derivatives."""
-        return _moments(self.slack.power, f, v, C, weights, False)
-
-
-def _moments(kind: int, f: Array, v: Array, C: float, weights: Array, tilted: bool) -> Moments:
-    out = np.empty((9, len(f)))
-    fill_by_quadrature(kind, f, v, C, weights, tilted, out)
-    return Moments(*out)
+    @property
+    def kind(self) -> int:  # type: ignore[override]
+        """That of the slack."""
+        return self.slack.power

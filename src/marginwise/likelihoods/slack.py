@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
+from scipy.optimize import brentq
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled_vector
 from marginwise.errors import InvalidInputError, choose
 from marginwise.likelihoods.base import Likelihood, Moments
 from marginwise.likelihoods.tilted import fill_expected, fill_tilted
+
+#: Relative accuracy of a root that is exact to rounding, the smallest that ``brentq`` takes.
+_EXACT = 4.0 * float(np.finfo(float).eps)
 
 
 class Slopes(NamedTuple):
@@ -203,28 +208,16 @@ def _distance_from_one(C: float) -> float:
         return 1.0 - math.sqrt(_small_root_squared((C - 1.0) / C)) / C
 
     # In u the equation reads u = 2/(1 + exp(2C(1-u))): no cancellation for large C, where u → 2 exp(-2C).
-    # tanh(x) ≥ x - x³/3 gives z² ≥ 3(C-1)/C³ at the root: bisection from half that z can't end at z = 0.
+    # tanh(x) ≥ x - x³/3 gives z² ≥ 3(C-1)/C³ at the root: a search from half that z can't end at z = 0.
     def right_side(u: float) -> float:
         decay = math.exp(-2.0 * C * (1.0 - u))
         return 2.0 * decay / (1.0 + decay)
 
-    low, high = 0.0, 1.0 - 0.5 * math.sqrt(3.0 * (C - 1.0) / C**3)
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if middle > right_side(middle) else (middle, high)
-    u = 0.5 * (low + high)
-    for _ in range(4):  # Newton, for the last digits
-        value = right_side(u)
-        u -= (u - value) / (1.0 - C * value * (2.0 - value))
-    return u
+    high = 1.0 - 0.5 * math.sqrt(3.0 * (C - 1.0) / C**3)
+    return float(brentq(lambda u: u - right_side(u), right_side(0.0), high, xtol=5e-324, rtol=_EXACT))
 
 
 def _small_root_squared(delta: float) -> float:
     """Return s = x² with 1 - tanh(x)/x = delta, by the series s/3 - 2s²/15 + 17s³/315 - … (delta ≤ 0.02)."""
-    coefficients = (1 / 3, -2 / 15, 17 / 315, -62 / 2835, 1382 / 155925, -21844 / 6081075, 929569 / 638512875)
-    s = 3.0 * delta
-    for _ in range(5):
-        value = sum(c * s ** (k + 1) for k, c in enumerate(coefficients))
-        slope = sum((k + 1) * c * s**k for k, c in enumerate(coefficients))
-        s -= (value - delta) / slope
-    return s
+    series = (0.0, 1 / 3, -2 / 15, 17 / 315, -62 / 2835, 1382 / 155925, -21844 / 6081075, 929569 / 638512875)
+    return float(brentq(lambda s: polyval(s, series) - delta, 2.0 * delta, 4.0 * delta, xtol=5e-324, rtol=_EXACT))

@@ -54,8 +54,8 @@ def softmax_mode(
 ) -> tuple[Array, Array]:
     """Return θ and p at the mode, both of shape (n, K).
 
-    ``start`` are sites (τ, ν), ν of shape (n, K), that stand for the likelihood near by: of the mode under another
-    kernel, or τ = 0 and ν = K⁻¹θ under the same one, 0 for rows that are new there.
+    ``start`` are sites near by, with columns ν for the classes: those of a mode of the same labels under another
+    covariance, or, of no precision, K⁻¹θ itself, which is 0 for rows that are new there.
     """
     weights, labels, rows = problem.weights, problem.labels, np.arange(problem.n)
     indicators = np.zeros((problem.n, problem.n_classes))
@@ -65,20 +65,23 @@ def softmax_mode(
         logs = log_softmax(theta, axis=1)
         return _State(theta, b, logs, 0.5 * float(np.vdot(b, theta)) - float(weights @ logs[rows, labels]))
 
-    nothing, every = np.zeros_like(indicators), _REFRESH if start is None else _WARM_REFRESH
-    begin = nothing if start is None else start.nu
-    if start is not None and start.tau.any():
-        begin = covariance.dual_solver(start.tau)(begin)
-    here = state(covariance.times(begin), begin)
+    dual, moved, b = None, 1.0, np.zeros_like(indicators) if start is None else start.nu
+    if start is not None and start.tau.any():  # one step of Newton's method from where these sites were found
+        dual, moved = covariance.dual_solver(start.tau), 0.0
+        b = dual(b)
+        if problem.n_classes > 2:
+            dual = None  # their curvature is too small for steps
+    every = _REFRESH if start is None else _WARM_REFRESH
+    here = state(covariance.times(b), b)
     multiple, early = (_EXACT, _NEAR) if problem.n_classes == 2 else (_CURVATURE, 1.0)
-    dual, moved = None, 1.0
     history: list[tuple[_State, _State]] = []
     for step in range(_MAX_STEPS):
         safe_point()
         p = np.exp(here.logs)
         first = step < 3 and start is None  # the curvature changes fast
-        if dual is None or first or step % every == 0 or moved > early:
+        if dual is None or first or (step > 0 and step % every == 0) or moved > early:
             rough = weights * np.maximum(multiple * (p * (1.0 - p)).max(axis=1), LEAST_CURVATURE)
+            dual = None  # before another one is in memory
             dual = covariance.dual_solver(rough)
             history.clear()
         # Newton's step from what is left of the gradient: its rounding gets smaller with the steps.

@@ -1,1 +1,1 @@
-"""What was found, for people to read: a fitted model in words, and as a page with pictures."""
+"""Summaries and reports of fitted models."""

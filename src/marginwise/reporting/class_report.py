@@ -1,4 +1,4 @@
-"""The part of a fit's report that says how far to trust it: reliability, confusion, scores and ROC curves by class."""
+"""The section of a report on held-out predictions: reliability, confusion, scores and ROC curves by class."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_predictions(page: Page, model: Any, y: Any, positive_class: Any = None) 
     meant = positive_place(report.classes.tolist(), positive_class)
     page.heading("How far to trust it")
     page.text(
-        "Each row of the table was predicted by models that had not seen it, as if it were new. What follows compares "
+        "Each row of the table was predicted by models trained without it, as if it were new. This section compares "
         "these predictions with the truth."
     )
     _add_reliability(page, reliability(report, meant))
@@ -58,7 +58,7 @@ def add_predictions(page: Page, model: Any, y: Any, positive_class: Any = None) 
 
 
 def _add_reliability(page: Page, display: ReliabilityDisplay) -> None:
-    """Add the diagram, with dots where rows are enough, or say why there is none."""
+    """Add the reliability diagram, or say why there is none."""
     if np.count_nonzero(display.enough(_FEWEST_ROWS)) < _FEWEST_DOTS:
         page.text(
             f"There is no reliability diagram: it needs {_FEWEST_ROWS} rows in each of {_FEWEST_DOTS} or more ranges "
@@ -121,7 +121,7 @@ def _add_confusion_picture(page: Page, counts: Array, labels: list[str]) -> None
 def draw_confusion(axes: Any, counts: Array, labels: Sequence[str]) -> None:
     """Draw a square for each pair of classes that occurs: right ones in one colour, mistakes in another.
 
-    Nothing is drawn where nothing happened, so that the picture of many classes is no larger than the table was.
+    Pairs that do not occur are not drawn, so that the figure of many classes stays small.
     """
     from matplotlib.collections import PatchCollection
     from matplotlib.colors import to_rgba

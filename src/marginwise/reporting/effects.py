@@ -1,4 +1,4 @@
-"""What columns do, in the report of a fit: effects of the strongest, and contributions of all."""
+"""The section of a report on columns: effects of the strongest, and contributions of all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from marginwise.display import Page
-from marginwise.inspection import effect, explain
+from marginwise.inspection import Explanation, effect, explain
 from marginwise.inspection.positive import positive_place
 from marginwise.plots import BeeswarmDisplay, EffectDisplay
 from marginwise.reporting.figures import literal, page_figure
-from marginwise.reporting.summary import ranked
+from marginwise.reporting.text import ranked
 
 #: Columns whose effects are drawn, and columns of the contributions.
 _EFFECTS, _COLUMNS = 4, 12
@@ -74,17 +74,23 @@ def _add_contributions(page: Page, model: Any, X: Any, names: list[str], positiv
     explanation = explain(model, some, _some(X, _BACKGROUND))
     meant = positive_place(model.classes_.tolist(), positive_class)
     label = model.classes_[np.bincount(model.ensemble_.codes).argmax() if meant is None else meant]
-    explanation = replace(explanation.of_class(label), feature_names=[literal(name) for name in names])
-    shown = min(_COLUMNS, len(names))
-    figure = page_figure(1.2 + 0.42 * shown)
-    display = BeeswarmDisplay(explanation).plot(figure.subplots(), max_features=shown)
-    strong = ", ".join(names[j] for j in np.argsort(-display.strength)[:3])
-    page.figure(
-        figure,
+    add_swarm(
+        page,
+        replace(explanation.of_class(label), feature_names=names),
         f"What each cell contributes to {label}, in log-odds: a dot is one of {len(some)} rows, to the right speaks "
         "for it. Contributions are Shapley values: with the mean they add up to the score behind the probability.",
-        f"Dots; the columns that contribute most are {strong}.",
     )
+
+
+def add_swarm(page: Page, explanation: Explanation, caption: str) -> None:
+    """Add a dot for each row and column, by what the cell contributes."""
+    names = explanation.feature_names
+    shown = min(_COLUMNS, len(names))
+    figure = page_figure(1.2 + 0.42 * shown)
+    display = BeeswarmDisplay(replace(explanation, feature_names=[literal(name) for name in names]))
+    display.plot(figure.subplots(), max_features=shown)
+    strong = ", ".join(names[j] for j in np.argsort(-display.strength)[:3])
+    page.figure(figure, caption, f"Dots; the columns that contribute most are {strong}.")
 
 
 def _some(X: Any, size: int) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from marginwise.display import Cell, Page, figure_style
+from marginwise.display import Cell, Page
 from marginwise.display.drawing import FORMATS
 from marginwise.display.style import require_matplotlib
 from marginwise.errors import choose
@@ -15,9 +14,10 @@ from marginwise.estimators import TunedSVC
 from marginwise.plots import RelevanceDisplay, TermSharesDisplay, TraceDisplay
 from marginwise.reporting.class_report import add_predictions
 from marginwise.reporting.effects import add_effects
-from marginwise.reporting.figures import literal, page_figure
+from marginwise.reporting.figures import literal, page_figure, page_style
 from marginwise.reporting.label_issues import add_label_issues
-from marginwise.reporting.summary import FitSummary, ranked, summarise
+from marginwise.reporting.summary import FitSummary, summarise
+from marginwise.reporting.text import ranked
 from marginwise.reporting.training import TrainingTable, no_feature_names
 
 #: Inputs in a figure, the largest first.
@@ -52,10 +52,7 @@ def fit_report(
     page = Page(title or named, f"{summary.contents}.")
     page.facts(summary.facts)
     page.notes(summary.warnings)
-    mpl = require_matplotlib("matplotlib")
-    with mpl.rc_context(figure_style()), warnings.catch_warnings(), no_feature_names():
-        # The page's fonts have what matplotlib's own lack.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+    with page_style(), no_feature_names():
         _add_shape(page, model, summary)
         _add_inputs(page, model, summary)
         if model.predictor == "posterior":  # what a classical SVM does has no such parts
@@ -78,7 +75,7 @@ def _add_shape(page: Page, model: TunedSVC, summary: FitSummary) -> None:
     page.text(
         f"{summary.shape[0].upper()}{summary.shape[1:]}. A straight part means that the more of an input there is, "
         "the more (or less) probable a class becomes. A smooth part may rise and fall again; a stepwise part changes "
-        "around certain values of single inputs. Beyond the rows of this table a straight part continues for ever, and "
+        "around certain values of single inputs. Beyond the rows of this table a straight part goes on forever, and "
         "so do its probabilities; the others fade out, and probabilities return to the shares of the classes."
     )
     figure = page_figure(1.0 + 0.35 * max(1, len(summary.term_shares)))

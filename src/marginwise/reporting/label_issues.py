@@ -1,4 +1,4 @@
-"""The part of a fit's report that lists rows to look at again: suspicious labels, and rows that could be either."""
+"""The section of a report on rows to check: suspicious labels, and uncertain rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_label_issues(page: Page, model: Any, table: TrainingTable) -> None:
     y = table.y
     page.heading("Rows to look at again")
     page.text(
-        "Each row was judged by models that had not seen it. Rows are numbered as in the table: the first one "
+        "Each row was predicted by models trained without it. Rows are numbered as in the table: the first one "
         "below the header is row 1."
     )
     suspicious = label_issues(model, y, SUSPICIOUS)
@@ -38,16 +38,12 @@ def add_label_issues(page: Page, model: Any, table: TrainingTable) -> None:
             "like this: check these rows first, but change a label only for a reason outside this table."
         )
         shown = suspicious[:MOST]
-        caption = f"Labels that may be wrong, the least probable first{_part(shown, suspicious)}"
-        _add_table(page, shown, caption, table)
+        part = f", {MOST} of {len(suspicious)}" if len(suspicious) > MOST else ""
+        _add_table(page, shown, f"Labels that may be wrong, the least probable first{part}", table)
     else:
         page.text(f"No label is suspicious: each was given a probability of at least {100 * SUSPICIOUS:.0f} %.")
     either = "Rows that could be either, the most uncertain first"
     _add_table(page, uncertain_rows(model, y, MOST), either, table)
-
-
-def _part(shown: Sequence[DoubtfulRow], whole: Sequence[DoubtfulRow]) -> str:
-    return f", {len(shown)} of {len(whole)}" if len(shown) < len(whole) else ""
 
 
 def _add_table(page: Page, rows: Sequence[DoubtfulRow], caption: str, table: TrainingTable) -> None:

@@ -1,4 +1,4 @@
-"""What there is to say of a fitted model, once for the terminal, for JSON and for the report."""
+"""What there is to say of a fitted model: the facts that its text, its page and its JSON are made from."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ from marginwise.inspection import (
 from marginwise.inspection.positive import positive_place
 from marginwise.reporting.label_issues import MOST, SUSPICIOUS
 from marginwise.reporting.summary_html import summary_html
-from marginwise.reporting.text import aligned, bar
+from marginwise.reporting.summary_text import summary_text
+from marginwise.reporting.text import ranked
 from marginwise.reporting.training import TrainingTable, class_counts, no_feature_names
-
-#: Inputs, and classes, shown on a terminal; the report has all.
-_TOP = 10
 
 #: Classes up to which all are named in a sentence.
 _FEW_CLASSES = 12
@@ -36,7 +34,7 @@ _FEW_CLASSES = 12
 
 @dataclass(frozen=True)
 class Member:
-    """One tuned model of those that are averaged; ``separates`` says from what, where there are several classes."""
+    """One of the tuned models that are averaged; ``separates`` says which classes it separates, and how."""
 
     separates: str
     weight: float
@@ -63,44 +61,44 @@ class FitSummary:
     Attributes
     ----------
     table, target : str
-        The names of the table, if it has one, and of the column to predict.
+        Names of the table, if it has one, and of the column to predict.
     rows, inputs : int
-        How many there are.
+        Numbers of rows and inputs.
     classes : dict
-        How many rows each class has.
+        Number of rows of each class.
     criterion, slack : str
-        What was optimised.
+        The criterion that was optimised, and its slack.
     seed : int or None
-        Of all that was drawn.
+        The random seed.
     expected_error, expected_log_loss : float
-        On new data.
+        Error and log-loss expected on new data.
     expected_error_se, expected_log_loss_se : float
         Their standard errors.
     term_shares : dict
-        How much of the latent function is straight, smooth and stepwise.
+        Shares of the latent function that are straight, smooth and stepwise.
     relevances, influences : dict
         By column: the share of the latent function's mean squared slope, and by how much the probabilities change when
         the column is shuffled.
     by_class : dict
         The ``ClassScores`` of each class; empty if the model has no held-out probabilities.
     suspicious_labels, uncertain_rows : list of dict
-        Rows to look at again, the first being row 1.
+        Rows to check, numbered from 1.
     members : list
         The tuned models that are averaged.
     warnings : list of str
-        What to beware of.
+        What to be careful about.
     seconds : float or None
-        What the fit took, where that is known.
+        Duration of the fit, if known.
     positive_class : str or None
-        The class whose rows are to be found, None where none is meant.
+        The positive class, if there is one.
     groups : int or None
-        The number of groups whose rows were left out together, None where rows were left out one by one.
+        The number of groups whose rows were left out together; None if rows were left out one by one.
     class_order : list of str
-        The classes from the lowest to the highest; empty if they have no order.
+        The classes from lowest to highest; empty if they have no order.
     order_scores : dict
         The ``OrderScores`` of three or more classes with an order; otherwise empty.
     updates : str
-        How many rows it was tuned on, and what has been added and forgotten since; empty if nothing has.
+        How many rows the model was tuned on, and how many were added and forgotten since; empty if none were.
 
     Examples
     --------
@@ -187,34 +185,22 @@ class FitSummary:
             (percent(self.base_error), "error if the commonest class is always predicted"),
             (f"{self.expected_log_loss:.3f}", f"log-loss expected on {new} ({loss:.3f} without any input)"),
         ]
-        facts += self._order_facts
+        facts += self.order_facts
         if self.positive_class in self.by_class:
             area = self.by_class[self.positive_class]["auc"]
             facts.append((f"{area:.3f}", "area under the ROC curve (1 is perfect, 0.5 a coin)"))
         return facts
 
     @property
-    def _order_facts(self) -> list[tuple[str, str]]:
+    def order_facts(self) -> list[tuple[str, str]]:
         """How far off predictions of classes with an order are."""
         if not self.order_scores:
             return []
-        scores = OrderScores(**self.order_scores)
-        ranked, away = scores.ranked_probability_score, scores.mean_absolute_error
+        score, away, base_score, base_away = OrderScores(**self.order_scores)
         return [
-            (
-                f"{ranked:.3f}",
-                f"ranked probability score ({scores.base_ranked_probability_score:.3f} without any input)",
-            ),
-            (
-                f"{away:.2f}",
-                f"classes between median and truth ({scores.base_mean_absolute_error:.2f} without any input)",
-            ),
+            (f"{score:.3f}", f"ranked probability score ({base_score:.3f} without any input)"),
+            (f"{away:.2f}", f"classes between median and truth ({base_away:.2f} without any input)"),
         ]
-
-    @property
-    def strongest(self) -> list[tuple[str, float]]:
-        """Columns and their influence, the largest first."""
-        return ranked(self.influences)
 
     @property
     def contents(self) -> str:
@@ -229,46 +215,22 @@ class FitSummary:
 
     def to_text(self) -> str:
         """Return it for a terminal."""
-        return (
-            f"{f'{self.table}: ' if self.table else ''}{self.contents}\n\n"
-            f"expected on {self.expected_on}: {self.expected}\n\n"
-            f"{self._order_text()}"
-            f"{self._classes_text()}"
-            f"{self.shape}\n\n"
-            f"{self._inputs_text()}\n"
-            f"hyperparameters ({self.criterion}, {self.slack} slack, standardised inputs)\n"
-            f"{aligned(self.member_rows(), '<' + '>' * (len(self.member_rows()[0]) - 1))}"
-        )
-
-    def _order_text(self) -> str:
-        if not self._order_facts:
-            return ""
-        facts = "".join(f"{value} {what}\n" for value, what in self._order_facts)
-        return f"order: {' < '.join(self.class_order)}\n{facts}\n"
-
-    def _classes_text(self) -> str:
-        """Return how well the classes are told apart; of more than two, the hardest first."""
-        scores = self._scores
-        if len(scores) <= 2:
-            return f"{self.told_apart[0].lower()}{self.told_apart[1:].rstrip('.')}\n\n" if scores else ""
-        hardest = sorted(scores.items(), key=lambda item: item[1].f1)
-        rows = [
-            [f"  {label}", str(s.rows), *map(_share, (s.recall, s.precision, s.f1)), f"{s.auc:.3f}"]
-            for label, s in hardest[:_TOP]
-        ]
-        more = f"  and {len(hardest) - _TOP} more\n" if len(hardest) > _TOP else ""
-        header = ["  class", "rows", "recall", "precision", "F1", "AUC"]
-        title = "classes, the hardest first (recall: share of its rows found; precision: how many so named are)"
-        return f"{title}\n{aligned([header, *rows], '<>>>>>')}{more}\n"
+        return summary_text(self)
 
     @property
-    def _scores(self) -> dict[str, ClassScores]:
+    def names(self) -> list[str]:
+        """The hyperparameters that stand alone, those of any member."""
+        return list(dict.fromkeys(name for m in self.members for name in m.alone))
+
+    @property
+    def scores(self) -> dict[str, ClassScores]:
+        """How well each class is told from the others."""
         return {label: ClassScores(**values) for label, values in self.by_class.items()}  # type: ignore[arg-type]
 
     @property
     def told_apart(self) -> str:
         """How well two classes are told apart, or which of more is the hardest, in a sentence."""
-        scores = self._scores
+        scores = self.scores
         if not scores:
             return ""
         if len(scores) > 2:
@@ -280,11 +242,6 @@ class FitSummary:
             f"Sensitivity {percent(scores[yes].recall)} (rows of {yes} found), specificity "
             f"{percent(scores[no].recall)} (rows of {no} spared), area under the ROC curve {scores[yes].auc:.3f}."
         )
-
-    def _inputs_text(self) -> str:
-        influences = _bars("influence: mean change of the probabilities when the column is shuffled", self.influences)
-        relevances = _bars("relevance: mean squared slope of the latent function, with sum 1", self.relevances)
-        return f"{influences}\n{relevances}"
 
     @property
     def shape(self) -> str:
@@ -302,36 +259,6 @@ class FitSummary:
         share, word = first.split(" % ", 1)
         rest = f"; the rest is {' and '.join(others)}" if others else ""
         return f"{share} % of the decision is {word}{rest}"
-
-    @property
-    def names(self) -> list[str]:
-        """The hyperparameters that stand alone, those of any member."""
-        return list(dict.fromkeys(name for m in self.members for name in m.alone))
-
-    def member_rows(self) -> list[list[str]]:
-        """Return a table of the models that are averaged, with its header."""
-        rows = [
-            [f"  {m.separates}", f"{m.weight:.2f}", f"{m.ard:g}", *(m.shown(name) for name in self.names)]
-            for m in self.members
-        ]
-        return [["  classes", "weight", "ard", *self.names], *rows]
-
-
-def ranked(values: dict[str, float]) -> list[tuple[str, float]]:
-    """Return names and values, the largest first."""
-    return sorted(values.items(), key=lambda item: -item[1])
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else percent(value)
-
-
-def _bars(title: str, values: dict[str, float]) -> str:
-    order = ranked(values)
-    largest = max(order[0][1], np.finfo(float).tiny)
-    rows = [[f"  {name}", f"{value:.3f}", bar(value / largest)] for name, value in order[:_TOP]]
-    more = f"  and {len(order) - _TOP} more\n" if len(order) > _TOP else ""
-    return f"{title}\n{aligned(rows, '<><')}{more}"
 
 
 def summary_of_model(model: Any, *, positive_class: Any = None) -> FitSummary:

@@ -1,4 +1,4 @@
-"""The summary of a fit in a notebook: a few lines and bars, in the colours of whatever shows it."""
+"""The summary of a fit in a notebook: a few lines and bars, in the notebook's colours."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from marginwise._characters import as_html
 from marginwise._wording import percent
+from marginwise.reporting.text import ranked
 
 if TYPE_CHECKING:
     from marginwise.reporting.summary import FitSummary
@@ -36,7 +37,7 @@ def summary_html(summary: FitSummary) -> str:
 
 
 def _columns(summary: FitSummary) -> str:
-    shown = summary.strongest[:_MOST]
+    shown = ranked(summary.influences)[:_MOST]
     largest = max(max((value for _, value in shown), default=0.0), 1e-300)
     rows = "".join(
         f'<tr><td style="text-align:left">{as_html(name)}</td><td style="text-align:right">{percent(value)}</td>'

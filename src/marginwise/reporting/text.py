@@ -1,4 +1,4 @@
-"""Plain text for terminals and prompts: lines that stand below each other, and bars."""
+"""Plain text for terminals: aligned columns, and bars."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def bar(fraction: float, width: int = 24) -> str:
     """Return a bar that fills a fraction of ``width`` characters."""
     eighths = round(8 * width * min(max(fraction, 0.0), 1.0))
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def ranked(values: dict[str, float]) -> list[tuple[str, float]]:
+    """Return names and values, the largest first."""
+    return sorted(values.items(), key=lambda item: -item[1])

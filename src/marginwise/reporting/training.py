@@ -1,4 +1,4 @@
-"""The table that a model was fitted to, as far as a report asks for it: read from a file, or from the model itself."""
+"""The table that a model was fitted to, as reports need it: from a file, or from the model itself."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class TrainingTable:
     Attributes
     ----------
     X : array of shape (m, d)
-        Cells as the user knows them. Of many rows it may be some only.
+        Cells as the user knows them. Of many rows, only some may be kept.
     y : array of shape (n,)
         The label of each row that ``fit`` was given.
     names : sequence of str
         The names of the columns.
     target : str
-        That of the labels.
+        The name of the labels.
     row_names : sequence of str
-        How the table calls its rows; empty if it does not.
+        Names of the rows; empty if they have none.
     row_numbers : sequence of int
-        Where they stand in the file, from 1; empty if none was left out.
+        Numbers of the rows in the file, from 1; empty if no row was left out.
     """
 
     X: npt.NDArray[Any]
@@ -81,7 +81,7 @@ def class_counts(model: Any, y: Array) -> dict[str, int]:
 
 @contextmanager
 def no_feature_names() -> Iterator[None]:
-    """Predict from cells in the model's order, whose names are known by now."""
+    """Ignore scikit-learn's warning about missing names: the cells are in the model's order."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         yield

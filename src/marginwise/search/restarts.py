@@ -7,22 +7,35 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import delayed, effective_n_jobs
 
-from marginwise._runtime.interrupts import answer_interrupts
+from marginwise._runtime.interrupts import answer_interrupts, hold_interrupts
 from marginwise._runtime.processes import job_runner, outcomes, start_deaf
 from marginwise._runtime.threads import one_thread
+from marginwise.criteria.base import Criterion
+from marginwise.model import Model
+from marginwise.problem import Problem
+from marginwise.search.base import Bounds, log_bounds
 from marginwise.search.driver import drive
-from marginwise.search.progress import SearchWatch
+from marginwise.search.progress import SearchWatch, progress_bar
+from marginwise.search.settings import SearchSettings, space_of
 from marginwise.search.task import INTERRUPTED, Task
 from marginwise.search.trace import Tuning
 from marginwise.status import Status
 
-if TYPE_CHECKING:
-    pass
+
+def tune_problem(problem: Problem, criterion: Criterion, start: Model, settings: SearchSettings) -> Tuning:
+    """Move the hyperparameters of a checked problem, from ``start``, until the criterion stops improving."""
+    first = settings.task(problem, criterion, start)
+    tasks = [first, *(_restart(first, number, settings.bounds) for number in range(1, 1 + settings.restarts))]
+    most = settings.limits.max_evaluations
+    shown = progress_bar(settings.progress, criterion.name, n_runs=len(tasks), max_evaluations=most)
+    with hold_interrupts(), shown as bar:
+        runs = run_all(tasks, settings.n_jobs, bar)
+    best = best_run(runs, by=None if first.held_out is None else first.held_out.stops)
+    return replace(best, status=overall_status(runs, best), restarts=tuple(runs))
 
 
 def run_all(tasks: Sequence[Task], n_jobs: int | None = 1, bar: SearchWatch | None = None) -> list[Tuning]:
@@ -109,3 +122,13 @@ def _side_by_side(tasks: Sequence[Task], workers: int) -> Iterator[Tuning]:
 def _run_deaf(task: Task) -> Tuning:
     with answer_interrupts(signal.SIG_IGN), one_thread():
         return drive(task)
+
+
+def _restart(first: Task, number: int, bounds: Bounds) -> Task:
+    """Return the search from a random start, within the bounds."""
+    task = replace(first, number=number)
+    objective = task.objective
+    start = objective.space.model.random_start(task.generator("start"))
+    if bounds:
+        start = start.with_vector(np.clip(start.to_vector(), *log_bounds(start, bounds)))
+    return replace(task, objective=replace(objective, space=space_of(objective.criterion, start, bounds)))

@@ -15,11 +15,12 @@ from marginwise.datasets.benchmarks import Benchmark
 from marginwise.hyperparameters import Hyperparameters, paper_start, random_start
 from marginwise.priors import Prior
 from marginwise.search.random_walk import RandomWalk
+from marginwise.search.trace import Tuning
 from marginwise.status import Status
 from marginwise.study.judge import Judge
 from marginwise.study.plan import Effort, Trial
 from marginwise.study.record import Outcome
-from marginwise.tuning import Tuning, tune
+from marginwise.tuning import tune
 
 #: The paper ends a walk when its steps or its gains have "become very small" (section ztmc), without numbers: here,
 #: when every step is below 0.001, or when 20 sweeps over all hyperparameters have gained less than 1e-5. A tenth of

@@ -11,7 +11,8 @@ from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.covariance.on_demand import OnDemandCovariance
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.hyperparameters import as_model
-from marginwise.kernels.base import Kernel, positive
+from marginwise.kernels.base import Kernel
+from marginwise.kernels.values import positive
 from marginwise.likelihoods.slack import Slack, as_slack
 from marginwise.model import Model, Values
 from marginwise.problem import Problem, as_problem, check_gram, check_labels, check_weights
@@ -45,18 +46,19 @@ def solve(
     X : array of shape (n, d)
     y : array of shape (n,), labels -1 and +1
     hyperparameters : Hyperparameters
-        Or C, where another kernel than the paper's is given.
+        Hyperparameters of the paper's model; or C, if ``kernel`` is given.
     slack : "linear" or "quadratic"
     kernel : Kernel, optional
-        A kernel of ``marginwise.kernels`` with its hyperparameters, in the place of the paper's.
+        A kernel of ``marginwise.kernels`` with its hyperparameters, instead of the paper's.
     sample_weight : array of shape (n,), optional
-        Positive weights w_i; weight 2 is the same as the row given twice.
+        Positive weights w_i; weight 2 is equivalent to giving the row twice.
     inducing : array of shape (m, d), optional
-        Inducing inputs: the Gram matrix is then of low rank, for tables with many rows.
+        Inducing inputs: the Gram matrix then has low rank, for tables with many rows.
     start : Solution, optional
-        Solution of the same examples with neighbouring hyperparameters; saves most of the work.
+        Solution for the same examples with similar hyperparameters; it saves most of the work.
     max_memory : int
-        Bytes the Gram matrix may take; beyond, its rows are made on demand and cached within this limit.
+        Bytes that the Gram matrix may take. If it is larger, its rows are computed on demand and cached within this
+        limit.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def solve_gram(
     Parameters
     ----------
     gram : array-like of shape (n, n)
-        K, symmetric and positive semidefinite; an offset is part of it.
+        K, symmetric and positive semidefinite, including any offset.
     y : array-like of shape (n,)
         Labels -1 or +1.
     C : float, default=1.0
@@ -92,9 +94,9 @@ def solve_gram(
     slack : {"linear", "quadratic"} or Slack, default="linear"
         Penalty for margins below 1.
     sample_weight : array-like of shape (n,), optional
-        Positive weights; weight 2 is the same as the row given twice.
+        Positive weights; weight 2 is equivalent to giving the row twice.
     start : Solution, optional
-        The solution of a problem near by, to start from.
+        The solution of a similar problem, to start from.
 
     Returns
     -------

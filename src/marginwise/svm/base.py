@@ -27,14 +27,14 @@ class Solution:
     objective : float
         Value of the dual, Σα - ½(y∘α)ᵀK(y∘α), with K + I/C for quadratic slack.
     duality_gap : float
-        Primal minus dual value, never negative but for rounding.
+        Primal minus dual value, never negative except for rounding.
     kkt_violation : float
-        Largest violation of the optimality conditions on the margins y_iθ_i, in units of the largest term
-        ``1 + Σ_j |K_ij| α_j`` that enters one of them: 1e-16 is rounding, 1 is no solution at all.
+        Largest violation of the optimality conditions on the margins y_iθ_i, in units of the largest
+        ``1 + Σ_j |K_ij| α_j``: 1e-16 is rounding, 1 means that this is not a solution.
     status : Status
-        Whether the asked-for accuracy was reached.
+        Whether the requested accuracy was reached.
     iterations : int
-        Passes over the data, of whichever kind the solver makes.
+        Number of the solver's passes over the data.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def describe(
     message = (
         "converged"
         if ok
-        else f"the SVM's optimality conditions hold to {kkt:.1e} only, {tolerance:.0e} was asked for: "
-        "the Gram matrix is close to singular; a smaller C·k0 or shorter length scales help"
+        else f"the SVM's optimality conditions hold only to {kkt:.1e} instead of {tolerance:.0e}: the Gram matrix is "
+        "nearly singular; try a smaller C·k0 or shorter length scales"
     )
     return Solution(
         alpha=alpha,

@@ -110,10 +110,11 @@ def train_pairs(
     model: Model,
     slack: Slack,
     *,
-    covariance: DenseCovariance | None = None,
     inducing: Array | None = None,
 ) -> tuple[PairMachines, list[Solution]]:
     """Train the SVM of each pair of classes; return the machines, and the solution of each pair on its own rows.
+
+    Where the Gram matrix of all rows fits into memory it is computed once for all pairs.
 
     Parameters
     ----------
@@ -121,13 +122,11 @@ def train_pairs(
         Inputs, class numbers below ``n_classes``, and positive weights; each class has at least one row.
     model, slack
         Kernel, C and slack of all pairs.
-    covariance : DenseCovariance, optional
-        The Gram matrix of all rows, where it is at hand; where it fits into memory it is computed once for all pairs.
     inducing : array of shape (m, d), optional
         Inducing inputs that all pairs share, for tables with many rows.
     """
-    if covariance is None and inducing is None and 8 * len(X) ** 2 <= MAX_MEMORY:
-        covariance = DenseCovariance.of(model.kernel, X)
+    fits = inducing is None and 8 * len(X) ** 2 <= MAX_MEMORY
+    covariance = DenseCovariance.of(model.kernel, X) if fits else None
     repeats = repeats_of(group_ids(X), codes) if inducing is None else None
     by_class = [np.flatnonzero(codes == k) for k in range(n_classes)]
     table = np.zeros((n_classes - 1, len(X)))

@@ -38,13 +38,13 @@ class Column:
     Attributes
     ----------
     name : str or int
-        Its name, or its place where it has none.
+        Its name, or its position if it has none.
     kind : str
         "number", "date", "category" or "ordered category"; "nothing" if all its cells were missing.
     categories : tuple
         The values that a category had in training, in order.
     percent_unit : float, optional
-        What one percent is worth, where numbers of the column were written with the sign.
+        The value of one percent, if numbers of the column were written with a percent sign.
     """
 
     name: str | int
@@ -150,7 +150,7 @@ class Column:
         return places
 
     def _require_words_or_numbers(self, cells: Cells) -> None:
-        """Say so if all categories were words and numbers came, or the other way round."""
+        """Raise if the categories are words and the cells numbers, or vice versa."""
         before = {isinstance(category, str) for category in self.categories}
         now = {isinstance(value, str) for value in _named_values(cells)[~cells.missing]}
         if len(before) == len(now) == 1 and before != now:

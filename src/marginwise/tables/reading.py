@@ -29,7 +29,7 @@ IN_WORDS = {NUMBER: "numbers", DATE: "dates", CATEGORY: "categories", ORDERED: "
 #: Types of pandas for cells that are missing, which compare with nothing.
 _MISSING = {"NAType", "NaTType"}
 
-#: Types of cells that are numbers, and of those that are none and that a column may hold all the same.
+#: Types of cells that are numbers, and of other cells that a column may hold.
 _NUMBERS = Real | Decimal | bool | np.bool_
 _NO_NUMBERS = (str, datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
@@ -57,17 +57,17 @@ class Cells(NamedTuple):
 
 
 def is_frame(X: Any) -> bool:
-    """Say whether this is a data frame of pandas or polars."""
+    """Return whether this is a data frame of pandas or polars."""
     return type(X).__module__.split(".")[0] in ("pandas", "polars") and type(X).__name__ == "DataFrame"
 
 
 def is_lazy(X: Any) -> bool:
-    """Say whether this is a query of polars, which holds no rows yet."""
+    """Return whether this is a query of polars, which holds no rows yet."""
     return type(X).__module__.split(".")[0] == "polars" and type(X).__name__ == "LazyFrame"
 
 
 def is_of_objects(X: Any) -> bool:
-    """Say whether an array, or lists that could be one, hold words or other cells that are no numbers."""
+    """Return whether an array, or lists that could be one, hold words or other cells that are not numbers."""
     array = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "OU":
         return False

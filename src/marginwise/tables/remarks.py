@@ -52,7 +52,7 @@ def remarks(notes: Iterable[Note], mend: str) -> tuple[str, ...]:
     if dates:
         said.append(
             f"{_columns(dates)} {_holds(dates)} dates, taken as numbers of days: a weekday or season is not seen "
-            "unless it is a column, too"
+            "unless it is a column of its own"
         )
     said += [
         f"{_columns([note.column])} is taken as categories, because {some(map(repr, note.among))} "

@@ -23,18 +23,18 @@ _MEND = "if it is a column of numbers, write them as such, or NaN if they mean m
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table: what a model was trained on, and so must find in a table to predict from.
+    """The columns of a table: those that a model was trained on and needs to find in a table to predict.
 
     Attributes
     ----------
     columns : tuple of Column
-        The inputs, in the order of the model's.
+        The inputs, in the model's order.
     target : str, optional
         Name of the column to predict, where the table was a file.
     missing_values : tuple of str
-        Words that were said to mean missing.
+        Additional words that mean missing.
     remarks : tuple of str
-        What a user should know of how the columns were taken.
+        What a user should know about how the columns were read.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Cells of text as the numbers and dates that they are.
 
-Many columns of numbers hold a few cells that are none: ``n/a`` where a value is missing, ``<0.1`` below a detection
+Many columns of numbers hold a few other cells: ``n/a`` where a value is missing, ``<0.1`` below a detection
 limit, ``64%``. A column is one of numbers if *all* its cells are of these kinds or missing, and at least one of them is
 a number; one other word makes it a column of categories.
 """
@@ -161,7 +161,7 @@ def words_among_numbers(cells: TextColumn, decimal: str = ".") -> tuple[str, ...
 
 
 def number(cell: str, decimal: str = ".") -> float | None:
-    """Return the number a cell holds, or None if it holds something else; a point is none by decimal commas."""
+    """Return the number a cell holds, or None if it holds something else."""
     foreign = "_" if decimal == "." else "_."  # float() would read 1_000 as a number
     try:
         return None if any(sign in cell for sign in foreign) else float(cell.replace(decimal, "."))

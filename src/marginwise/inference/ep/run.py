@@ -121,7 +121,7 @@ def run_ep(  # noqa: C901  which move comes next depends on all before: one loop
         status = Status(
             False,
             f"expectation propagation stopped after {sweeps} sweeps with moments that differ by "
-            f"{point.residual:.1e} standard deviations; a smaller C·k0 or shorter length scales help",
+            f"{point.residual:.1e} standard deviations; try a smaller C·k0 or shorter length scales",
         )
     return SiteApproximation(
         point.gaussian, point.tilted, _log_evidence(point, likelihood), status, point.residual, sweeps

@@ -28,21 +28,21 @@ _STRETCHES = 32
 
 @dataclass(frozen=True)
 class Precision:
-    """When to stop sampling. Predictions are averages over the draws made until then, and become as much more precise.
+    """When to stop sampling. Predictions are averages over all draws, and are more precise if there are more.
 
     Parameters
     ----------
     tolerance : float or array, optional
-        Standard error that every component of the gradient must reach, one number or one for each. If it is not
-        given, the norm of the standard errors must be below ``relative`` times that of the gradient, or ``floor``.
+        Standard error that every component of the gradient must reach, one for all or one for each. By default, the
+        norm of the standard errors must be below ``relative`` times that of the gradient, or below ``floor``.
     relative, floor : float
         See above.
     min_steps, max_steps : int
-        Numbers of steps between which sampling stops, whole blocks of the recorder.
+        Least and largest number of steps, rounded up to whole blocks of the recorder.
     max_leapfrogs : int
-        Number of leapfrog steps after which it stops at the latest, where trajectories take very many of them.
+        Largest number of leapfrog steps, which limits sampling with very long trajectories.
     rung_steps : int
-        Moves on each step of the way to the evidence's value; four times as many halve its standard error.
+        Number of moves at each temperature of the evidence estimate; four times as many halve its standard error.
 
     Examples
     --------

@@ -17,10 +17,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from marginwise._arrays import Array
-from marginwise.inference.sampling.guided import ReferenceHMC, ReferenceState
+from marginwise.inference.sampling.guided import FIRST_STEP_SIZE, ReferenceHMC, ReferenceState
 from marginwise.inference.sampling.reference import GaussianReference
 from marginwise.inference.sampling.sampler import Target
 
@@ -61,7 +62,7 @@ def estimate_evidence(
     sampler = ReferenceHMC(target, reference, n_chains=n_chains)
     draws = [reference.draw(rng, n_chains) for _ in range(n_steps)]
     energies = np.array([sampler.residual_energy(place) for place in draws])  # R, shape (steps, chains)
-    place, step_size = None, sampler.first_step_size
+    place, step_size = None, FIRST_STEP_SIZE
     rungs, ratios = [0.0], []
     lower: Array = energies
     counts = rng.multinomial(n_chains, np.full(n_chains, 1.0 / n_chains), size=_N_BOOTSTRAP).astype(float)
@@ -110,20 +111,16 @@ def _bennett(lower: Array, upper: Array, counts: Array) -> Array:
     """Return ln(Z_upper/Z_lower) from the differences in energy of samples of both rungs, shape (steps, chains).
 
     The root c of Σ_lower 1/(1 + e^{w - c}) = Σ_upper 1/(1 + e^{c - w}) is -ln(Z_upper/Z_lower) (Bennett 1976, eq. 12,
-    for equal numbers of samples). The difference of both sides increases with c, so that Newton's method inside a
-    shrinking bracket finds it. The first entry is for all chains, the others for each row of ``counts``, which says
-    how often each chain is taken: their roots are so near that one more step of Newton's method reaches them.
+    for equal numbers of samples); the difference of both sides increases with c. The first entry is for all chains, the
+    others for each row of ``counts``, which says how often each chain is taken: their roots are so near that one step
+    of Newton's method reaches them.
     """
+
+    def excess(c: float) -> Array:
+        return np.asarray((expit(c - lower) - expit(upper - c)).sum(axis=0))
+
     low, high = min(lower.min(), upper.min()) - 1.0, max(lower.max(), upper.max()) + 1.0
-    c, step = 0.5 * float(np.median(lower) + np.median(upper)), math.inf
-    while abs(step) > 1e-10 * (1.0 + abs(c)):
-        accept, refuse = expit(c - lower), expit(upper - c)
-        excess = (accept - refuse).sum(axis=0)
-        slope = (accept * (1.0 - accept) + refuse * (1.0 - refuse)).sum(axis=0)
-        total = float(excess.sum())
-        low, high = (low, c) if total > 0.0 else (c, high)
-        step = -total / max(float(slope.sum()), 1e-300)
-        if not low <= c + step <= high:
-            step = 0.5 * (low + high) - c
-        c += step
-    return np.concatenate([[-c], (counts @ excess) / (counts @ slope) - c])
+    c = float(brentq(lambda c: excess(c).sum(), low, high, xtol=1e-10))
+    accept, refuse = expit(c - lower), expit(upper - c)
+    slope = (accept * (1.0 - accept) + refuse * (1.0 - refuse)).sum(axis=0)
+    return np.concatenate([[-c], (counts @ excess(c)) / (counts @ slope) - c])

@@ -34,7 +34,7 @@ _JITTER = 0.4
 _MAX_LEAPFROG = 200
 #: Half-width of the rounded kink in units of the distance a latent value moves in one step.
 _ROUNDING = 2.25
-_FIRST_STEP_SIZE = 0.3
+FIRST_STEP_SIZE = 0.3
 _TARGET_ACCEPTANCE = 0.8
 #: Draws from the reference among which each chain's start is chosen.
 _CANDIDATES = 8
@@ -67,11 +67,10 @@ class ReferenceHMC(Sampler[ReferenceState]):
         reference: GaussianReference,
         *,
         n_chains: int = 64,
-        step_size: float = _FIRST_STEP_SIZE,
         temper: float = 1.0,
     ) -> None:
         self.target, self.reference = target, reference
-        self.n_chains, self.first_step_size, self.temper = n_chains, step_size, temper
+        self.n_chains, self.temper = n_chains, temper
         self._residual = Residual(
             reference.mean,
             target.y,
@@ -85,7 +84,7 @@ class ReferenceHMC(Sampler[ReferenceState]):
     def init(self, rng: np.random.Generator) -> ReferenceState:
         """Return chains drawn from the reference: never all at one point, and near equilibrium already."""
         candidates = [self.reference.draw(rng, self.n_chains) for _ in range(_CANDIDATES)]
-        return self.start(self.select(rng, candidates), self.first_step_size)
+        return self.start(self.select(rng, candidates), FIRST_STEP_SIZE)
 
     def select(self, rng: np.random.Generator, candidates: list[Array]) -> Array:
         """Return one of the candidate places for each chain, drawn with probabilities ∝ e^{-temper·R}.

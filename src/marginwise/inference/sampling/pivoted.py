@@ -59,7 +59,7 @@ class PivotedGram(SampledPrior):
         return solved
 
     def sites_of_latent(self, sites: Sites) -> Sites:
-        """A site that EP left with a negative precision is no use here, and any other is as exact."""
+        """Replace negative precisions, which EP may leave, by 0: samplers are exact for any sites."""
         return Sites(np.maximum(sites.tau, 0.0), sites.nu)
 
     def coefficients(self, dual: Array) -> Array:

@@ -11,7 +11,7 @@ from marginwise.covariance.gaussian import Sites
 from marginwise.covariance.low_rank import LowRankCovariance
 from marginwise.errors import InvalidInputError
 from marginwise.inference.ep.run import run_ep
-from marginwise.inference.prediction import GaussianPosterior
+from marginwise.inference.gaussian import GaussianPosterior
 from marginwise.inference.sampling.collect import KEPT_BYTES, MAX_RHAT, Collection, Precision, collect
 from marginwise.inference.sampling.control_variates import ControlVariates
 from marginwise.inference.sampling.evidence import EvidenceEstimate, estimate_evidence
@@ -179,20 +179,21 @@ def _assemble(
 def _status(collection: Collection) -> Status:
     gradient, error = collection.gradient.gradient, collection.gradient.standard_error
     if not np.isfinite(gradient).all():
-        return Status(False, "the sampled evidence gradient is not finite: a smaller C·k0 helps")
+        return Status(False, "the sampled evidence gradient is not finite: try a smaller C·k0")
     if np.count_nonzero(collection.terms[0]) < _MIN_VIOLATING:  # the paper's section results_gradient_ascent
         return Status(
-            False, "hardly any draw violates a margin, so that the gradient's error is unknown: C is too large"
+            False,
+            "hardly any draw violates a margin, so that the standard error of the gradient is unknown: C is too large",
         )
     if not collection.rhat <= MAX_RHAT:
         return Status(
-            False, f"the chains have not mixed (R-hat {collection.rhat:.2f}): more steps or a smaller C·k0 help"
+            False, f"the chains have not mixed (R-hat {collection.rhat:.2f}): try more steps or a smaller C·k0"
         )
     if not collection.precise:
         steps, norm = len(collection.acceptance), float(np.linalg.norm(error))
         return Status(
             False,
-            "the evidence gradient is less precise than asked for: its standard error was still "
+            "the evidence gradient is less precise than requested: its standard error was still "
             f"{norm:.1e} in norm after {steps} steps",
             Code.IMPRECISE,
         )

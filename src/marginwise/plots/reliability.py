@@ -1,4 +1,4 @@
-"""Do events that were given the probability p happen with frequency p?"""
+"""Reliability diagrams: do events with predicted probability p happen with frequency p?"""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from marginwise.display.plots._axes import column_of_axes, label_text
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection.positive import positive_place
 from marginwise.inspection.thresholds import wilson_interval
+from marginwise.plots._axes import column_of_axes, label_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ReliabilityDisplay:
-    """A reliability diagram: observed frequency against predicted probability, with how many there were below.
+    """A reliability diagram: observed frequency against predicted probability, with the numbers of examples below.
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ class ReliabilityDisplay:
     happened : array of bool, shape (n,)
         Whether it happened.
     n_bins : int, default=15
-        Bins of equal width that cover 0 to 1.
+        Number of bins of equal width from 0 to 1.
     sample_weight : array of shape (n,), optional
     event : str, default="the event"
-        What it is the probability of.
+        The event that the probability is of.
     name : str, optional
         Name of the model.
 
@@ -73,7 +73,7 @@ class ReliabilityDisplay:
         p, outcome = np.asarray(probability, dtype=float), np.asarray(happened, dtype=float)
         w = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-            raise InvalidInputError("probability", Finding("is something else"), "a flat array of numbers from 0 to 1")
+            raise InvalidInputError("probability", Finding("holds other values"), "a flat array of numbers from 0 to 1")
         if not (len(p) == len(outcome) == len(w) > 0):
             raise InvalidInputError(
                 "happened", Finding(f"has {len(outcome)} values"), f"one for each of {len(p)} probabilities"
@@ -104,7 +104,7 @@ class ReliabilityDisplay:
         name: str | None = None,
         ax: Any = None,
     ) -> ReliabilityDisplay:
-        """Draw the diagram of a classifier on examples that it was not trained on."""
+        """Draw the diagram of a classifier, on examples that it was not trained on."""
         return cls.from_predictions(
             y,
             estimator.predict_proba(X),
@@ -131,9 +131,9 @@ class ReliabilityDisplay:
     ) -> ReliabilityDisplay:
         """Draw the diagram of predicted probabilities, one column for each class.
 
-        It is that of ``positive_class``; by default of the second of two classes (``y_proba`` may be its column
-        alone), and with more of the class that was predicted. ``classes`` are those of the columns, by default the
-        sorted labels.
+        The event is ``positive_class``, by default the second of two classes (``y_proba`` may then be its column
+        alone); with more classes, that the predicted class is right. ``classes`` are those of the columns, by default
+        the sorted labels.
         """
         labels, table = np.asarray(y_true), np.asarray(y_proba, dtype=float)
         if table.ndim == 1:
@@ -160,7 +160,7 @@ class ReliabilityDisplay:
         return np.asarray((self.counts > 0) & (self.counts >= fewest))
 
     def plot(self, ax: Any = None, *, fewest: float = 1.0) -> ReliabilityDisplay:
-        """Draw it on new axes, in the place of one, or on two; dots only for bins of at least ``fewest`` examples."""
+        """Draw it on new axes, in place of one, or on two; bins with fewer than ``fewest`` examples have no dot."""
         above, below = self.axes_ = column_of_axes(ax, 2)
         some = self.enough(fewest)
         label = f"{self.name + ', ' if self.name else ''}calibration error {self.calibration_error:.3f}"

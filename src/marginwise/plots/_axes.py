@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,6 +11,18 @@ from marginwise.errors import Finding, InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class OneAxes:
+    """A display that is drawn on one pair of axes, which it keeps, with their figure."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def _drawn_on(self, ax: Axes) -> Self:
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
 def axes_for(ax: Axes | None) -> Axes:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from marginwise.display.plots._axes import axes_for
+from marginwise.plots._axes import OneAxes, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class TermSharesDisplay:
-    """Shares of straight, smooth and stepwise parts in the latent function, by their variances: a bar each.
+class TermSharesDisplay(OneAxes):
+    """A bar chart of the shares of straight, smooth and stepwise parts in the variance of the latent function.
 
     Parameters
     ----------
@@ -25,7 +24,7 @@ class TermSharesDisplay:
     Attributes
     ----------
     ax_, figure_
-        The axes and the figure that it was drawn into.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -33,9 +32,6 @@ class TermSharesDisplay:
     >>> TermSharesDisplay({"straight": 0.8, "smooth": 0.2}).shares
     {'straight': 0.8, 'smooth': 0.2}
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, shares: Mapping[str, float]) -> None:
         self.shares = dict(shares)
@@ -58,5 +54,4 @@ class TermSharesDisplay:
         ax.set_xlim(0.0, 115.0)  # room for a label
         ax.set_xlabel("share of the decision (%)")
         ax.grid(axis="y", visible=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)

@@ -1,4 +1,4 @@
-"""Which inputs matter, and how sure that is."""
+"""Which inputs matter, and how certain that is."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array
-from marginwise.display.plots._axes import axes_for, text_colour
 from marginwise.display.style import MUTED
 from marginwise.errors import Finding, InvalidInputError
 from marginwise.inspection.relevances import relevance_intervals
+from marginwise.plots._axes import OneAxes, axes_for, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class RelevanceDisplay:
-    """Relevances of the inputs: a bar for the average, a dot for each model that it is an average of, and intervals.
+class RelevanceDisplay(OneAxes):
+    """Relevances of the inputs: a bar for the average, a dot for each averaged model, and intervals.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ class RelevanceDisplay:
     importances, spread : arrays of shape (n_inputs,)
         Weighted mean and standard deviation over the models.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -47,9 +46,6 @@ class RelevanceDisplay:
     >>> display.importances.round(2).tolist(), display.spread.round(2).tolist()
     ([0.6, 0.4], [0.1, 0.1])
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self, values: Array, weights: Array, names: Sequence[str], intervals: tuple[Array, Array] | None = None
@@ -60,7 +56,7 @@ class RelevanceDisplay:
             raise InvalidInputError(
                 "names",
                 Finding(f"has {len(self.names)} names"),
-                f"{self.values.shape[1]}, because there are so many inputs",
+                f"{self.values.shape[1]}, one for each input",
             )
         self.importances = self.weights @ self.values
         self.spread = np.sqrt(self.weights @ (self.values - self.importances) ** 2)
@@ -77,11 +73,11 @@ class RelevanceDisplay:
     ) -> RelevanceDisplay:
         """Draw the relevances in a fitted TunedSVC.
 
-        The models are those of its stack, with their weights. ``intervals`` adds how sure they are, for which models
-        are trained a hundred times.
+        The models are the members of its ensemble, with their weights. ``intervals`` adds confidence intervals, for
+        which the models are trained a hundred times.
         """
         check_is_fitted(estimator)
-        values = estimator._encoding.by_column(estimator.ensemble_.relevances)
+        values = estimator._encoding.by_column(estimator.ensemble_.description.relevances)
         weights = estimator.ensemble_.weights
         if feature_names is None:
             numbered = [f"x{a}" for a in range(1, estimator.n_features_in_ + 1)]
@@ -111,5 +107,4 @@ class RelevanceDisplay:
         ax.grid(axis="y", visible=False)
         ax.axvline(1.0 / len(self.names), color=MUTED, linewidth=1, linestyle="--", label="all inputs alike")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3 if self.intervals is None else 2)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.display.plots._axes import axes_for, label_text
-from marginwise.display.plots._cells import on_axis
 from marginwise.display.style import MUTED
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._effects import Effect
 from marginwise.inspection.effects import effect
 from marginwise.inspection.positive import positive_place
+from marginwise.plots._axes import OneAxes, axes_for, label_text
+from marginwise.plots._cells import on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 #: Distance on the axis between the dots of two classes at the same word.
 _APART = 0.12
 
 
-class EffectDisplay:
-    """The effect of a column as a curve with the posterior's own band; of a category, a dot for each value.
+class EffectDisplay(OneAxes):
+    """The effect of a column: a curve with the posterior's own band or, for a category, a dot for each value.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ class EffectDisplay:
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -47,9 +46,6 @@ class EffectDisplay:
     >>> EffectDisplay(Effect("age", grid, zeros, zeros, zeros, zeros, additive=False), ["no", "yes"]).effect.name
     'age'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, effect: Effect, classes: Any) -> None:
         self.effect, self.classes = effect, classes.tolist() if hasattr(classes, "tolist") else list(classes)
@@ -66,7 +62,7 @@ class EffectDisplay:
         background: Any = None,
         ax: Any = None,
     ) -> EffectDisplay:
-        """Draw the effect of a column in a fitted TunedSVC, on ``positive_class`` or on all of more than two."""
+        """Draw the effect of a column in a fitted TunedSVC, on ``positive_class``, or on all of several classes."""
         found = effect(estimator, column, grid=grid, background=background)
         return cls(found, estimator.classes_).plot(ax, response=response, positive_class=positive_class)
 
@@ -102,8 +98,7 @@ class EffectDisplay:
         own = "its own curve, for every row" if one.additive else "on average"
         ax.set_ylabel(f"effect (log-odds), {own}" if response == "latent" else "mean probability")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
     def _shown(self, positive_class: Any) -> list[tuple[int, str]]:
         """Return the places and names of the classes to draw: the second of two unless one is asked for."""
@@ -113,7 +108,7 @@ class EffectDisplay:
 
 
 def _of_first(curves: list[Array], response: str) -> list[Array]:
-    """Return the curves of the first of two classes, which has what the second has not."""
+    """Return the curves of the first of two classes from those of the second."""
     middle, low, high = curves
     return [-middle, -high, -low] if response == "latent" else [1.0 - middle, 1.0 - high, 1.0 - low]
 

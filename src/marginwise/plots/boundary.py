@@ -1,4 +1,4 @@
-"""Where a classifier draws the line, and how sure it is on either side."""
+"""Decision boundaries and probabilities in a plane of two inputs."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Array, Indices
-from marginwise.display.plots._axes import axes_for, label_text
 from marginwise.display.style import SERIES, require_matplotlib
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.plots._axes import OneAxes, axes_for, label_text
 from marginwise.tables.reading import NUMBER, Cells, columns_of, is_frame, is_of_objects
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
 #: Room around the points, as a part of their range.
 _ROOM = 0.1
 
 
-class BoundaryDisplay:
-    """Class probabilities over a plane of two inputs, the lines on which the prediction changes, and examples.
+class BoundaryDisplay(OneAxes):
+    """Class probabilities over a plane of two inputs, the decision boundaries, and examples.
 
     Parameters
     ----------
     grid : tuple of two arrays
-        Values of the two inputs at which the probabilities were computed.
+        Values of the two inputs at which probabilities were computed.
     probability : array of shape (len(grid[1]), len(grid[0]), n_classes)
         Probability of each class there.
     classes : array
@@ -39,12 +38,12 @@ class BoundaryDisplay:
     names : tuple of two str
         Names of the two inputs.
     points, codes : arrays, optional
-        Examples in the plane, shape (n, 2), and the numbers of their classes.
+        Examples in the plane, shape (n, 2), and the indices of their classes.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -55,9 +54,6 @@ class BoundaryDisplay:
     >>> BoundaryDisplay((axis, axis), probability, np.array(["a", "b"]), ("age", "height")).names
     ('age', 'height')
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -83,12 +79,11 @@ class BoundaryDisplay:
         n_points: int = 120,
         ax: Any = None,
     ) -> BoundaryDisplay:
-        """Draw a classifier over the range of two columns of numbers of X; the others are kept at what is typical.
+        """Draw a classifier over the range of two columns of numbers of X.
 
-        That is the median of numbers, and the commonest of words.
-
-        With ``y`` the examples are drawn, too. If there are other columns, that is a view from above: what looks
-        wrong in this plane may be right in its own.
+        The other columns are fixed, numbers at their median and words at the most common one. With ``y`` the examples
+        are drawn as well; if there are other columns, they are projected, and one that looks wrong in this plane may
+        be right in its own.
         """
         check_is_fitted(estimator)
         fitted_names = getattr(estimator, "feature_names_in_", ())
@@ -96,7 +91,7 @@ class BoundaryDisplay:
             raise InvalidInputError("X", Finding(f"has shape {np.shape(X)}"), "a table with at least two columns")
         d = np.shape(X)[1]
         if len(set(features)) != 2 or not all(0 <= a < d for a in features):
-            raise InvalidInputError("features", features, f"two different numbers of columns, 0 … {d - 1}")
+            raise InvalidInputError("features", features, f"two different column numbers from 0 to {d - 1}")
         columns = [cells for _, cells in columns_of(X if is_frame(X) or is_of_objects(X) else np.asarray(X, float))]
         for a in features:
             if columns[a].kind != NUMBER:
@@ -108,7 +103,7 @@ class BoundaryDisplay:
         probability = estimator.predict_proba(places).reshape(n_points, n_points, -1)
         names = fitted_names if feature_names is None else feature_names
         shown = [str(names[a]) if len(names) else f"x{a + 1}" for a in features]
-        codes = None if y is None else np.searchsorted(estimator.classes_, np.asarray(y))
+        codes = None if y is None else _codes(np.asarray(y), estimator.classes_, len(points))
         drawn = None if y is None else points
         return cls(grid, probability, estimator.classes_, (shown[0], shown[1]), drawn, codes).plot(ax)
 
@@ -147,12 +142,18 @@ class BoundaryDisplay:
             ax.legend(title="class", frameon=True)  # on top of colours
         ax.grid(visible=False)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
     def _shades(self, colours: Array) -> Array:
         """Return the mean of the classes' colours under the probabilities, made lighter, as the examples are above."""
         return 1.0 - 0.6 * (1.0 - np.clip(self.probability @ colours, 0.0, 1.0))
+
+
+def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any], n: int) -> Indices:
+    """Return the indices of the classes of n labels."""
+    if labels.shape != (n,) or not np.isin(labels, classes).all():
+        raise InvalidInputError("y", Finding("has other labels"), f"one of {classes.tolist()} for each of {n} rows")
+    return np.searchsorted(classes, labels)
 
 
 def _range(values: Array, n_points: int) -> Array:

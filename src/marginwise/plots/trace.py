@@ -1,4 +1,4 @@
-"""What a search did: the criterion and the hyperparameters, evaluation by evaluation."""
+"""The course of a search: criterion and hyperparameters by evaluation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise._arrays import Indices
-from marginwise.display.plots._axes import column_of_axes
 from marginwise.display.style import MUTED, SERIES
 from marginwise.errors import Finding, InvalidInputError
+from marginwise.plots._axes import column_of_axes
 from marginwise.search import Trace
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _ALONE = {
 
 
 class TraceDisplay:
-    """A search: the criterion above, the hyperparameters along its path below, and held-out errors if there are any.
+    """A search: the criterion on top, the hyperparameters along its path below, and held-out errors if there are any.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class TraceDisplay:
         return cls(trace, estimator.ensemble_.criterion).plot(ax)
 
     def plot(self, ax: Any = None) -> TraceDisplay:
-        """Draw it on new axes, in the place of one, or on as many axes as there are panels."""
+        """Draw it on new axes, in place of one, or on as many axes as there are panels."""
         errors = {key: column for key, column in self.table.items() if key.endswith("_error")}
         above, middle, *below = self.axes_ = column_of_axes(ax, 3 if errors else 2)
         self._draw_criterion(above)

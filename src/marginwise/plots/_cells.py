@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from marginwise._arrays import Array
-from marginwise.display.plots._axes import label_text
+from marginwise.plots._axes import label_text
 
 
 def cell_text(cell: Any) -> str:
@@ -18,7 +18,7 @@ def cell_text(cell: Any) -> str:
 
 
 def is_missing(cell: Any) -> bool:
-    """Say whether a cell is missing."""
+    """Return whether a cell is missing."""
     return cell is None or bool(np.ndim(cell) == 0 and cell != cell)
 
 
@@ -31,7 +31,7 @@ def as_numbers(cells: Any) -> Array | None:
 
 
 def on_axis(cells: Any) -> tuple[Array, list[str]]:
-    """Return where cells stand on an axis, and the words at 0, 1, … if they are no numbers."""
+    """Return where cells stand on an axis, and the words at 0, 1, … if they are not numbers."""
     numbers = as_numbers(cells)
     if numbers is not None:
         return numbers, []

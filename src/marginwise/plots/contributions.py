@@ -1,4 +1,4 @@
-"""Why rows are predicted as they are: one row, all rows, one column."""
+"""Contributions of columns to predictions: of one row, of all rows, of one column."""
 
 from __future__ import annotations
 
@@ -7,39 +7,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginwise._arrays import Array, Indices
-from marginwise.display.plots._axes import axes_for, text_colour
-from marginwise.display.plots._cells import as_numbers, cell_text, on_axis
 from marginwise.display.style import MUTED
 from marginwise.estimators._explaining import column_place
 from marginwise.estimators._explanation import Explanation
 from marginwise.inspection.explaining import explain
+from marginwise.plots._axes import OneAxes, axes_for, text_colour
+from marginwise.plots._cells import as_numbers, cell_text, on_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 #: Colours of what lowers and of what raises the latent function, also those of low and high cells.
 _DOWN, _UP = "C0", "C1"
 
-#: What the cells of a column are told as, by thirds, and their colours: those of the page, on dark ones, too.
+#: Names of low, middle and high cells, by thirds, and their colours, which suit light and dark pages.
 _LEVELS = (("low", "C0"), ("middle", MUTED), ("high", "C1"))
 
 #: Width of a row of the beeswarm that dots may take, and how many bins dots are stacked in.
 _SWARM, _BINS = 0.8, 100
 
 
-class WaterfallDisplay:
-    """One row: from the mean over the background to its own latent value, a bar for each column.
+class WaterfallDisplay(OneAxes):
+    """The prediction of one row: from the mean over the background to its latent value, with a bar for each column.
 
     Parameters
     ----------
     explanation : Explanation
-        Of one latent function; its first row is shown.
+        Of a single latent function; its first row is shown.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -51,9 +50,6 @@ class WaterfallDisplay:
     array([1.4])
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation.one_function()[:1]
 
@@ -61,9 +57,9 @@ class WaterfallDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, *, label: Any = None, background: Any = None, max_features: int = 9, ax: Any = None
     ) -> WaterfallDisplay:
-        """Draw why a fitted TunedSVC predicts the first row of a table as it does.
+        """Draw the contributions to a fitted TunedSVC's prediction for the first row of a table.
 
-        ``label`` is the class whose latent function is shown: by default the second of two, of more the most probable.
+        ``label`` is the class whose latent function is shown, by default the second of two, or the most probable.
         """
         explanation = explain(estimator, X, background)[:1]
         if label is None and explanation.values.ndim == 3:
@@ -97,12 +93,11 @@ class WaterfallDisplay:
         ax.invert_yaxis()
         ax.set_xlabel("latent function (log-odds)")
         ax.grid(axis="y", visible=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
 
-class BeeswarmDisplay:
-    """All rows: a dot for each row and column, by what the cell contributes, coloured by whether it is low or high.
+class BeeswarmDisplay(OneAxes):
+    """All rows: a dot for each row and column at its contribution, coloured by whether the cell is low or high.
 
     Parameters
     ----------
@@ -112,9 +107,9 @@ class BeeswarmDisplay:
     Attributes
     ----------
     strength : array of shape (d,)
-        The mean size of the contributions of each column, by which they are sorted.
+        Mean absolute contribution of each column, by which columns are sorted.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -125,9 +120,6 @@ class BeeswarmDisplay:
     >>> BeeswarmDisplay(Explanation(values, np.zeros(2), cells, ["age", "height"])).strength
     array([2.  , 0.25])
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation.one_function()
@@ -144,7 +136,7 @@ class BeeswarmDisplay:
         max_features: int = 12,
         ax: Any = None,
     ) -> BeeswarmDisplay:
-        """Draw what cells contribute to the predictions of a fitted TunedSVC; of more than two classes, for one."""
+        """Draw the contributions of cells to the predictions of a fitted TunedSVC; of more than two classes, one."""
         explanation = explain(estimator, X, background).one_function(label)
         return cls(explanation).plot(ax, max_features=max_features)
 
@@ -166,28 +158,27 @@ class BeeswarmDisplay:
         ax.set_xlabel(f"contribution (log-odds{more})")
         ax.grid(axis="y", visible=False)
         _level_legend(ax, "cell", one.data[:, shown])
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
 
-class DependenceDisplay:
-    """One column: what each of its cells contributes, coloured by the column that this depends on most.
+class DependenceDisplay(OneAxes):
+    """One column: the contribution of each cell, coloured by the column that it interacts with most.
 
     Parameters
     ----------
     explanation : Explanation
         Of one latent function.
     column : str or int
-        The column to show, by name or place.
+        The column to show, by name or position.
     color_by : str or int, optional
-        The column that dots are coloured by; None is the one with the strongest interaction, if these are there.
+        The column that dots are coloured by; by default that with the strongest interaction, if interactions are known.
 
     Attributes
     ----------
     column, partner : int, int or None
-        The places of the two columns.
+        The indices of the two columns.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -198,9 +189,6 @@ class DependenceDisplay:
     >>> DependenceDisplay(Explanation(values, np.zeros(2), cells, ["age", "height"]), "height").column
     1
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, explanation: Explanation, column: str | int, color_by: str | int | None = None) -> None:
         self.explanation = explanation.one_function()
@@ -223,9 +211,9 @@ class DependenceDisplay:
         background: Any = None,
         ax: Any = None,
     ) -> DependenceDisplay:
-        """Draw what the cells of a column contribute to the predictions of a fitted TunedSVC.
+        """Draw the contributions of a column's cells to the predictions of a fitted TunedSVC.
 
-        Pair interactions, which tell what to colour by, take longer than contributions: pass some hundred rows.
+        Interactions, which decide the colours, take longer to compute than contributions: pass a few hundred rows.
         """
         explanation = explain(estimator, X, background, interactions=color_by is None).one_function(label)
         return cls(explanation, column, color_by).plot(ax)
@@ -247,8 +235,7 @@ class DependenceDisplay:
         missing = int(np.isnan(where).sum())
         ax.set_xlabel(one.feature_names[j] + (f" ({missing} rows without it not shown)" if missing else ""))
         ax.set_ylabel(f"contribution of {one.feature_names[j]} (log-odds)")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)
 
 
 def _mark(ax: Axes, values: dict[str, float], near: float) -> None:

@@ -1,4 +1,4 @@
-"""Criteria along the line between two settings of the hyperparameters."""
+"""Criteria along the line between two sets of hyperparameters."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from marginwise.criteria import Criterion
-from marginwise.display.plots._axes import axes_for
 from marginwise.errors import InvalidInputError
 from marginwise.estimators._parameters import chosen_criterion
 from marginwise.fitting.candidates import searched_criterion
+from marginwise.plots._axes import OneAxes, axes_for
 from marginwise.search import LineScan
 from marginwise.search.line import scan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class LineDisplay:
+class LineDisplay(OneAxes):
     """One or several criteria along a line, with the barrier between its ends.
 
     Parameters
@@ -33,9 +32,9 @@ class LineDisplay:
     Attributes
     ----------
     barriers : dict of float
-        By how much each criterion gets worse between the ends.
+        How much worse each criterion gets between the ends.
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure it was drawn on.
 
     Examples
     --------
@@ -46,9 +45,6 @@ class LineDisplay:
     >>> list(LineDisplay(line).barriers)
     ['gacv']
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, scan: LineScan) -> None:
         self.scan = scan
@@ -64,15 +60,17 @@ class LineDisplay:
         n_points: int = 41,
         ax: Any = None,
     ) -> LineDisplay:
-        """Draw criteria between the ends of two searches of a fitted TunedSVC, by default its own criterion.
+        """Draw criteria between the results of two searches of a fitted TunedSVC, by default its own criterion.
 
-        If there is a barrier, the two are different optima.
+        A barrier between them means that they are different optima.
         """
         check_is_fitted(estimator)
         runs = estimator.restarts_
         if max(restarts) >= len(runs) or min(restarts) < 0:
             raise InvalidInputError(
-                "restarts", restarts, f"two of 0 … {len(runs) - 1}, the searches there were (raise TunedSVC's restarts)"
+                "restarts",
+                restarts,
+                f"two of 0 … {len(runs) - 1}, the searches that were run (raise TunedSVC's restarts)",
             )
         start, end = (runs[k].hyperparameters for k in restarts)
         chosen = estimator.criterion if criteria is None else criteria
@@ -90,7 +88,7 @@ class LineDisplay:
         return cls(scan(objects, problem, start, end, n_points)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> LineDisplay:
-        """Draw each criterion relative to its better end, its sign turned if smaller is better."""
+        """Draw each criterion relative to its better end, with its sign reversed if smaller is better."""
         ax = axes_for(ax)
         for name, values in self.scan.values.items():
             scores = self.scan.signs[name] * values
@@ -100,5 +98,4 @@ class LineDisplay:
         ax.set_xlabel("position between the two settings")
         ax.set_ylabel("score relative to the better end")
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax)

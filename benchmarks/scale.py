@@ -362,6 +362,7 @@ def trained_again(ensemble):
     """Return an ensemble whose members are trained again by the present schedule, each search once."""
     from dataclasses import replace
 
+    from marginwise.fitting.labels import Scale
     from marginwise.fitting.rank import RankPolicy
     from marginwise.fitting.schedule import SCHEDULE
     from marginwise.fitting.stacking import kept_weights
@@ -375,7 +376,7 @@ def trained_again(ensemble):
         for problem, used, done in RankPolicy("auto").train(
             member.candidate.labels, rows, rows.X, model, len(searches)
         ):
-            same = replace(member, hyperparameters=used, stored=done.stored)
+            same = replace(member, scale=Scale(used.C), stored=done.stored)
             members.append(replace(same, inducing=problem.inducing, partition=problem.partition))
             trained.append(done)
     codes = ensemble.codes

@@ -36,6 +36,7 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
         f"at most {s.last_evaluations} more evaluations on all rows ({s.many_last_evaluations} with more",
         f"{s.near_evaluations} evaluations on {s.near_rows:,} rows with s = {s.spreads[0]} and with s = 1,",
         f"{s.wide_evaluations} evaluations on {s.wide_rows:,} rows in blocks of {s.wide_local}",
+        f"each search ends at a move that gains less than {s.small_gain:g} in the",
         f"the normal scores of the inputs, another {s.view_evaluations} evaluations",
         f"blocks of {s.usual_local} to {s.most_local:,} neighbouring rows ({s.most_local_classes:,} with more than two",
         f"with more than {s.exact_rows:,} rows, in the place of 2 to 4, without folds",

@@ -132,9 +132,9 @@ class Jury:
         searched = self._one_length_scale(family, begun, [range(half), range(half, whole)])
         labels, model = family.labels[0], mean_of(searched.ends)
         known = self._growth.get(labels)
-        scale = labels.scale(own.problem, model) if known is None else Scale(known * model.C)
-        if scale is not None:
-            self._try(searched, labels, scale)
+        found = labels.scale(own.problem, model) if known is None else (Scale(known * model.C), None)
+        if found is not None:
+            self._try(searched, labels, found[0])
 
     def _one_length_scale(self, family: Family, begun: Tuning, left_out: Sequence[range]) -> Searched:
         """Return a search on all rows with one length scale, and where it ends without some folds, then some others.
@@ -182,8 +182,9 @@ class Jury:
         """Judge the search that gained most with other label models."""
         model = mean_of(searched.ends)
         for labels in others:
-            scale = labels.scale(self.searcher.coarse, model)
-            if scale is not None:
+            found = labels.scale(self.searcher.coarse, model)
+            if found is not None:
+                scale, _ = found
                 self._growth[labels] = scale(model).C / model.C
                 self._try(searched, labels, scale)
 

@@ -55,7 +55,8 @@ class Searcher:
 
     def scaled(self, labels: LabelModel, tuning: Tuning) -> Scale | None:
         """Return the scale of a label model where a search ended, from as many rows as that is worth."""
-        return labels.scale(self.coarse, tuning.hyperparameters)
+        found = labels.scale(self.coarse, tuning.hyperparameters)
+        return None if found is None else found[0]
 
     @property
     def quiet(self) -> SearchSettings:
@@ -113,10 +114,23 @@ class Searcher:
 
     def _rough(self, problem: Problem, search: Search[Any] | None) -> Search[Any] | None:
         """Return the search asked for; by default one that ends when it gains nothing that examples would show."""
+        return self._ending(problem, search, SCHEDULE.no_gain, SCHEDULE.no_gain_moves)
+
+    def near(self, problem: Problem, start: Model, spread: float, evaluations: int, curvature: Pairs = ()) -> Tuning:
+        """Search on other rows with a length scale for each input, from where another has ended.
+
+        By default it ends at a move that gains less than what is open about one or two hyperparameters anyway.
+        """
+        settings = self.settings.with_spread(spread).going_on(evaluations)
+        search = self._ending(problem, settings.search, SCHEDULE.small_gain, 1)
+        settings = replace(settings, search=with_curvature(search, curvature), seed=0, n_jobs=1)
+        return tune_problem(problem, self.criterion, start, settings)
+
+    def _ending(self, problem: Problem, search: Search[Any] | None, gain: float, moves: int) -> Search[Any] | None:
+        """Return the search asked for; by default one that ends when moves gain so little in the sum."""
         if search is not None or not self.criterion.log_probability:
             return search
-        gain = SCHEDULE.no_gain / float(problem.weights.sum())
-        return QuasiNewton(gain_tolerance=gain, moves=SCHEDULE.no_gain_moves)
+        return QuasiNewton(gain_tolerance=gain / float(problem.weights.sum()), moves=moves)
 
 
 def mean_of(found: Sequence[Tuning]) -> Model:

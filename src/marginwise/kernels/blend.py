@@ -120,7 +120,9 @@ class Blend(SumOfTerms, OfColumns):
         terms = [name for name in self.present if name != "koff"]
         if len(terms) < 2:
             return ()
-        others = [{name: 0.0 for name in terms if name != term} for term in _ALONE if term in terms]
+        others: list[dict[str, Any]] = [
+            {name: 0.0 for name in terms if name != term} for term in _ALONE if term in terms
+        ]
         return tuple(replace(self, **amplitudes) for amplitudes in others)
 
     @property

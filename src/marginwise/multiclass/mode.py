@@ -116,7 +116,7 @@ def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool, rea
         else:
             here = there
             del history[:-1]
-        if moved < tolerance:
+        if moved < tolerance * length:  # a step that had to be shortened says little
             break
     return here
 

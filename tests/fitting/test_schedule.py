@@ -39,7 +39,8 @@ def test_the_page_on_the_default_quotes_the_schedule() -> None:
         f"each search ends at a move that gains less than {s.small_gain:g} in the",
         f"the normal scores of the inputs, another {s.view_evaluations} evaluations",
         f"softmax up to {s.softmax_rows:,} rows",
-        f"blocks of {s.usual_local} to {s.most_local:,} neighbouring rows ({s.most_local_classes:,} with more than two",
+        f"blocks of {s.usual_local} to {s.most_local:,} neighbouring rows, in {WORDS[s.partitions]} partitions "
+        f"({s.usual_local_classes} to {s.most_local_classes:,} rows in one with more than two",
         f"with more than {s.exact_rows:,} rows, in the place of 2 to 4, without folds",
     ]
     assert [words for words in quoted if words not in FIT] == []

@@ -12,7 +12,7 @@ from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
 from marginwise.fitting.config import Chosen, FitConfig, TrainingData
 from marginwise.fitting.ensemble import Ensemble
-from marginwise.fitting.labels import SoftmaxLabels, Trained
+from marginwise.fitting.labels import Scale, SoftmaxLabels, Trained
 from marginwise.fitting.members import Member
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import selected

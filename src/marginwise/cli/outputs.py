@@ -150,7 +150,7 @@ def _draft(path: Path) -> Iterator[Path]:
 def _obstacle(path: Path, force: bool, inputs: Sequence[str], device: bool) -> str | None:
     """Return what is expected instead, if something is in the way."""
     if path.is_dir():
-        return "a file, not a folder"
+        return "a file, but it is a folder"
     if not path.parent.is_dir():
         nearest = next(folder for folder in path.parents if folder.exists())
         if nearest.is_dir():
@@ -158,7 +158,7 @@ def _obstacle(path: Path, force: bool, inputs: Sequence[str], device: bool) -> s
         return f"a file in a folder, but {nearest} is not a folder"
     if path.is_file():
         if any(os.path.exists(other) and path.samefile(other) for other in inputs):
-            return "a file other than the inputs; give another name"
+            return "another file than what is read; give another name"
         if not force:
             return "a new file, but it exists; give another name, or --force to replace it"
     elif path.exists() and not device:

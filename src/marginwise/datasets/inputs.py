@@ -47,6 +47,7 @@ class Inputs:
     --------
     :func:`~marginwise.load_inputs` shows one.
 
+    >>> import numpy as np
     >>> Inputs(np.array([[1.0]]), labels=("a",), unused=(), kept={}).labels
     ('a',)
     """
@@ -102,6 +103,7 @@ def load_inputs(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from marginwise import load_inputs, load_table
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "first.csv").write_text("age,colour,class\\n31,blue,yes\\n45,red,no\\n")
     >>> _ = (folder / "second.csv").write_text("id,colour,age\\nk7,blue,18\\n")

@@ -11,7 +11,8 @@ from marginwise._arrays import Array
 from marginwise._runtime.threads import one_thread
 from marginwise.fitting.config import Chosen, FitConfig
 from marginwise.fitting.folds import Folds
-from marginwise.fitting.judging import Jury, Searched
+from marginwise.fitting.judged import Searched
+from marginwise.fitting.judging import Jury
 from marginwise.fitting.machines import svm_model, train_pairs_of
 from marginwise.fitting.members import Member
 from marginwise.fitting.optima import optima_of
@@ -55,7 +56,7 @@ def _first(searcher: Searcher, config: FitConfig) -> tuple[Tuning, FitConfig]:
     first = searcher.first(declared.main.start, config.settings)
     if declared.richer is None or config.all_optima or config.settings.limits.is_late:
         return first, config
-    found = searcher.first(declared.richer.main.start, searcher.quiet)
+    found = searcher.enriched(declared.richer.main.start, first.hyperparameters)
     if not found.value - first.value > SCHEDULE.additive_gain:
         return first, config
     return with_restarts(first, found), replace(config, declared=declared.richer)

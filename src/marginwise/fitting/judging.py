@@ -23,76 +23,20 @@ from marginwise._arrays import Array
 from marginwise._runtime.processes import job_runner, outcomes
 from marginwise._runtime.threads import one_thread
 from marginwise.criteria.base import Criterion
-from marginwise.fitting.candidates import Candidate, CandidateList, Family
+from marginwise.fitting.candidates import CandidateList, Family
 from marginwise.fitting.folds import Folds
+from marginwise.fitting.judged import Judged, Searched
 from marginwise.fitting.labels import LabelModel, Scale
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, after, mean_of, screened_search, selected, selections_of
 from marginwise.fitting.stacking import Vote, cross_fitted, kept_weights, stacking_weights
-from marginwise.fitting.views import NormalScores, View
+from marginwise.fitting.views import NormalScores
 from marginwise.model import Model
 from marginwise.problem import Problem
 from marginwise.search.driver import drive
 from marginwise.search.progress import counter
 from marginwise.search.settings import SearchSettings
 from marginwise.search.trace import Tuning
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """A search that candidates with different label models share, and where it ended on the folds.
-
-    Attributes
-    ----------
-    family : Family
-    spread : float
-    folds : Folds
-        As the kernel sees them.
-    ends : tuple of Tuning
-        Where it ended without the rows of each fold. Those of the first folds serve the others, too, if there are no
-        more; with screened inputs each fold has a kernel of its own, and there are none.
-    begun : Tuning or None
-        The search on all rows, or on those that searches begin on, if there was one.
-    view : View or None
-        How the kernel sees the inputs, None for as they are.
-    screen : str
-        Which of the inputs it sees, by the name of their selection; all if it is empty.
-    """
-
-    family: Family
-    spread: float
-    folds: Folds
-    ends: tuple[Tuning, ...] = ()
-    begun: Tuning | None = None
-    view: View | None = None
-    screen: str = ""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has all terms of the kernel, and all inputs as they are."""
-        return not (self.family.auxiliary or self.screen or self.view)
-
-    def model(self, k: int) -> Model:
-        """Return where it ended without the rows of fold k."""
-        return self.ends[k].hyperparameters if k < len(self.ends) else mean_of(self.ends)
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """A candidate that was judged: its search, its label model and scale, and what it says of the rows left out.
-
-    ``log_proba`` are log-probabilities of all classes in the long table of the folds.
-    """
-
-    searched: Searched
-    labels: LabelModel
-    scale: Scale
-    log_proba: Array
-
-    @property
-    def candidate(self) -> Candidate:
-        """What was judged."""
-        return self.searched.family.candidate(self.searched.spread, self.labels, self.searched.screen)
 
 
 @dataclass(eq=False)
@@ -104,6 +48,7 @@ class Jury:
     declared: CandidateList
     thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
+    _growth: dict[LabelModel, float] = field(default_factory=dict)  # of C, from the main search to other label models
 
     @contextmanager
     def in_session(self, n_jobs: int | None) -> Iterator[None]:
@@ -146,6 +91,26 @@ class Jury:
         if not self.is_late:
             self._other_view(main)
 
+    def hear_screened(self) -> None:
+        """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
+        declared = self.declared
+        if not declared.screens or self.is_late:
+            return
+        splits = [self.folds.split(k) for k in range(len(self.folds))]
+        jobs = [delayed(_judge_screens)(*split, self.searcher.quiet, declared) for split in splits]
+        folds = list(outcomes(self._parallel, jobs))
+        self._count(len(jobs))
+        for screen in declared.screens:
+            if all(screen in fold for fold in folds):
+                logs = np.concatenate([fold[screen] for fold in folds])
+                searched = Searched(declared.main, 0.0, self.folds, screen=screen)
+                self.judged.append(Judged(searched, declared.main.labels[0], Scale(), logs))
+
+    @property
+    def is_late(self) -> bool:
+        """Whether no time is left for further candidates."""
+        return self.searcher.settings.limits.is_late
+
     @property
     def weights(self) -> Array:
         """The weights of all that were judged, 0 for those that are dropped."""
@@ -157,11 +122,19 @@ class Jury:
         return cross_fitted(logs, folds.labels, folds.weights, folds.numbers, vote)
 
     def _auxiliary(self, family: Family) -> None:
-        """Judge a simpler model. Its evaluations are dear: it is tuned on few rows, and without half of the folds."""
+        """Judge one term of the kernel; few rows tell its few hyperparameters, and so do those of half of the folds.
+
+        Its C is as many times that of its search as with all terms: that depends on the table more than on terms.
+        """
         own = replace(self.searcher, problem=self.searcher.few, criterion=family.criterion)
         half, whole = len(self.folds) // 2, len(self.folds)
         begun = own.first(family.start, own.quiet)
-        self._try(self._one_length_scale(family, begun, [range(half), range(half, whole)]), family.labels[0], Scale())
+        searched = self._one_length_scale(family, begun, [range(half), range(half, whole)])
+        labels, model = family.labels[0], mean_of(searched.ends)
+        known = self._growth.get(labels)
+        found = labels.scale(own.problem, model) if known is None else (Scale(known * model.C), None)
+        if found is not None:
+            self._try(searched, labels, found[0])
 
     def _one_length_scale(self, family: Family, begun: Tuning, left_out: Sequence[range]) -> Searched:
         """Return a search on all rows with one length scale, and where it ends without some folds, then some others.
@@ -207,9 +180,12 @@ class Jury:
 
     def _other_labels(self, searched: Searched, others: Sequence[LabelModel]) -> None:
         """Judge the search that gained most with other label models."""
+        model = mean_of(searched.ends)
         for labels in others:
-            scale = labels.scale(self.searcher.coarse, mean_of(searched.ends))
-            if scale is not None:
+            found = labels.scale(self.searcher.coarse, model)
+            if found is not None:
+                scale, _ = found
+                self._growth[labels] = scale(model).C / model.C
                 self._try(searched, labels, scale)
 
     def _other_view(self, main: Judged) -> None:
@@ -223,21 +199,6 @@ class Jury:
         found = self._searched(seen, main.labels, main.scale, self._has_weight)
         if found is not None:
             self.judged.append(found)
-
-    def hear_screened(self) -> None:
-        """Judge models of screened inputs; each fold screens by itself, from rows that it does not leave out."""
-        declared = self.declared
-        if not declared.screens or self.is_late:
-            return
-        splits = [self.folds.split(k) for k in range(len(self.folds))]
-        jobs = [delayed(_judge_screens)(*split, self.searcher.quiet, declared) for split in splits]
-        folds = list(outcomes(self._parallel, jobs))
-        self._count(len(jobs))
-        for screen in declared.screens:
-            if all(screen in fold for fold in folds):
-                logs = np.concatenate([fold[screen] for fold in folds])
-                searched = Searched(declared.main, 0.0, self.folds, screen=screen)
-                self.judged.append(Judged(searched, declared.main.labels[0], Scale(), logs))
 
     def _searches(self, near: Searched, which: range) -> list[Any]:
         """Return the jobs that search without the rows of some folds, from where ``near`` has ended.
@@ -269,11 +230,6 @@ class Jury:
     def _many(self) -> bool:
         """Whether the searches of the first folds serve the others."""
         return self.searcher.are_many and self.declared.gated
-
-    @property
-    def is_late(self) -> bool:
-        """Whether no time is left for further candidates."""
-        return self.searcher.settings.limits.is_late
 
     def _evaluations(self, n_rows: int) -> int:
         """Return the evaluations of a search on so many rows of a fold.

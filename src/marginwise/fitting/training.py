@@ -40,7 +40,7 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         done = policy.train(labels, rows, seen, model, len(chosen.members))
         for on, used, one in done:
             trained.append(one)
-            scale = member.scale if used == model else Scale(used.C)
+            scale = member.scale if used is model else Scale(used.C)
             own = replace(member, weight=member.weight / len(done), scale=scale, log_evidence=one.log_evidence)
             if on.inducing is None or on.partition is not None:
                 members.append(replace(own, stored=one.stored, inducing=on.inducing, partition=on.partition))

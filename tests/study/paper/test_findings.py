@@ -13,10 +13,9 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.study.judge import Judge
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.compare import all_datasets, all_methods
 from marginwise.study.paper.findings import Findings, gather, gradient_facts, path_facts
 from marginwise.study.paper.optima import CRITERIA, MajorityVote, Paired, Scan, pair, vote
-from marginwise.study.paper.settings import NEAREST, PAPER_TRIALS, THOROUGH, nearest
+from marginwise.study.paper.settings import NEAREST, PAPER_TRIALS, THOROUGH, all_datasets, all_methods, nearest
 from marginwise.study.record import TrialRow, read_rows, write_rows
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store

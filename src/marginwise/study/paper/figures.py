@@ -11,9 +11,10 @@ import numpy as np
 from marginwise.display.drawing import Drawing, file_stem
 from marginwise.display.style import INK, MUTED, SERIES
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.compare import all_datasets, all_methods, with_own
+from marginwise.study.paper.compare import with_own
 from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import Scan
+from marginwise.study.paper.settings import all_datasets, all_methods
 from marginwise.study.report.figures import Methods
 from marginwise.study.report.summary import Sample, Trials
 

@@ -11,7 +11,6 @@ from scipy.stats import rankdata
 
 from marginwise._arrays import Array
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.compare import all_datasets
 from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import MajorityVote, Paired, Scan, pair, scan_optima, vote
 from marginwise.study.paper.settings import (
@@ -21,6 +20,7 @@ from marginwise.study.paper.settings import (
     THOROUGH,
     VARIED_DATASETS,
     VARIED_METHODS,
+    all_datasets,
     in_setting,
 )
 from marginwise.study.record import Trace, TrialRow

@@ -39,20 +39,12 @@ from marginwise.study.paper.settings import (
     THOROUGH,
     WALK_NAMES,
     WALK_SETTINGS,
+    WALKS,
     in_setting,
 )
 from marginwise.study.plan import Effort, Method, Trial
 from marginwise.study.record import Outcome
 from marginwise.study.searches import Newton, Walk, outcome, timed_tune
-
-#: The paper's walks. The companion is the criterion that the paper shows or mentions along the walk (fig. twonorm_lz,
-#: section results).
-WALKS: Mapping[str, Walk] = {
-    "le1-walk": Walk("laplace-evidence", "linear", companion="gacv"),
-    "le2-walk": Walk("laplace-evidence", "quadratic", companion="span"),
-    "gacv-walk": Walk("gacv", "linear"),
-    "span-walk": Walk("span", "quadratic"),
-}
 
 
 @dataclass(frozen=True)

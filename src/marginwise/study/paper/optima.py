@@ -15,9 +15,7 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import LINEAR
 from marginwise.study.judge import Judge
-from marginwise.study.paper.compare import all_datasets
-from marginwise.study.paper.methods import WALKS
-from marginwise.study.paper.settings import ASCENT, MAXIMISED, nearest
+from marginwise.study.paper.settings import ASCENT, MAXIMISED, WALKS, all_datasets, nearest
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
 from marginwise.tuning import scan_line

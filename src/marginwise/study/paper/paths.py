@@ -13,9 +13,8 @@ import numpy as np
 from marginwise.display.drawing import Drawing
 from marginwise.display.style import INK, SERIES
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.compare import all_datasets
 from marginwise.study.paper.findings import Findings
-from marginwise.study.paper.settings import ASCENT, EQUAL_SCALES
+from marginwise.study.paper.settings import ASCENT, EQUAL_SCALES, all_datasets
 from marginwise.study.record import Trace, TrialRow
 from marginwise.study.report.summary import Trials
 from marginwise.study.store import Store

@@ -11,10 +11,10 @@ from marginwise.display.document import Document, PagePart, Section
 from marginwise.display.drawing import FORMATS, Drawing
 from marginwise.display.table import PageTable, minus
 from marginwise.study.paper import figures, paths, tables, variations
-from marginwise.study.paper.compare import all_datasets, all_methods, compare_previous, over_draws
+from marginwise.study.paper.compare import compare_previous, over_draws
 from marginwise.study.paper.findings import Findings, gather
 from marginwise.study.paper.optima import MajorityVote, Paired, Scan
-from marginwise.study.paper.settings import DRAWN
+from marginwise.study.paper.settings import DRAWN, all_datasets, all_methods
 from marginwise.study.paper.story import first_part, told
 from marginwise.study.record import read_rows, write_rows
 from marginwise.study.report import Trials, closing_sections

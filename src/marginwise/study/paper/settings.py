@@ -12,17 +12,24 @@ from marginwise.criteria.span import Span
 from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.search.random_walk import RandomWalk
 from marginwise.study.data import BenchmarkSource, Source
-from marginwise.study.paper.numbers import SIMPLE, declared
+from marginwise.study.paper.numbers import DATASETS, declared
 from marginwise.study.paper.probes import GRADIENTS, NOISY, SIZED
-from marginwise.study.searches import WALK
+from marginwise.study.report.summary import Trials
+from marginwise.study.searches import WALK, Walk
 
 S = TypeVar("S", RandomWalk, GradientAscent)
 
 _DECLARED = declared("settings")
 
-#: The paper's searches in the thorough form, by the names of the study's methods.
-WALK_NAMES = tuple(column.method for column in SIMPLE)
-ASCENT = "evidence-ascent"
+#: The paper's walks. The companion is the criterion that the paper shows or mentions along the walk (fig. twonorm_lz,
+#: section results).
+WALKS: Mapping[str, Walk] = {
+    "le1-walk": Walk("laplace-evidence", "linear", companion="gacv"),
+    "le2-walk": Walk("laplace-evidence", "quadratic", companion="span"),
+    "gacv-walk": Walk("gacv", "linear"),
+    "span-walk": Walk("span", "quadratic"),
+}
+WALK_NAMES, ASCENT = tuple(WALKS), "evidence-ascent"
 
 #: An ascent by the paper's own sampler; one that is repeated from one start; one from equal length scales, which the
 #: paper's figures show; and two on the evidence of expectation propagation, as it is and of the normalised model.
@@ -139,3 +146,13 @@ VARIED_DATASETS = {
     *colour_draws(),
     *DELVE.values(),
 }
+
+
+def all_datasets(trials: Trials) -> dict[str, str]:
+    """Return the paper's data sets as it writes them, then those of users that there are trials on."""
+    return DATASETS | {name: name for name in trials.datasets if name not in {*DATASETS, *VARIED_DATASETS}}
+
+
+def all_methods(trials: Trials) -> tuple[str, ...]:
+    """Return the methods of the paper's study, then those of users that there are trials of."""
+    return (*PAPER_TRIALS, *(name for name in trials.methods if name not in {*PAPER_TRIALS, *VARIED_METHODS}))

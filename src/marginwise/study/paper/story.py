@@ -19,8 +19,6 @@ from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PAR
 from marginwise.study.paper.compare import (
     Nearness,
     agreement,
-    all_datasets,
-    all_methods,
     compare_means,
     compared,
     joint_place,
@@ -38,6 +36,8 @@ from marginwise.study.paper.settings import (
     PAPER_TRIALS,
     THOROUGH,
     WALK_SETTINGS,
+    all_datasets,
+    all_methods,
     nearest,
 )
 from marginwise.study.report.summary import Trials

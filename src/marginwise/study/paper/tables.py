@@ -14,7 +14,6 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.claims import ANSWERED, CLAIMS, FAILS, HOLDS, IN_PART, UNTESTED, held_in, judged
 from marginwise.study.paper.compare import (
     Comparison,
-    all_datasets,
     compare_best,
     compare_means,
     compare_previous,
@@ -35,6 +34,7 @@ from marginwise.study.paper.settings import (
     SMOOTHED,
     THOROUGH,
     WALK_SETTINGS,
+    all_datasets,
     in_setting,
     nearest,
 )

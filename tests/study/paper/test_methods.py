@@ -20,7 +20,7 @@ from marginwise.study import BenchmarkSource, Effort, Trial, Walk
 from marginwise.study.data import load_data
 from marginwise.study.judge import TRACE_ROWS, Judge, thinned
 from marginwise.study.paper import METHODS, paper_plan, quick_plan, sensitivity_plan
-from marginwise.study.paper.methods import VARIED, WALKS, Ascent
+from marginwise.study.paper.methods import VARIED, Ascent
 from marginwise.study.paper.previous import FREE_OFFSET
 from marginwise.study.paper.probes import GRADIENTS
 from marginwise.study.paper.settings import (
@@ -35,6 +35,7 @@ from marginwise.study.paper.settings import (
     SLOW,
     THOROUGH,
     WALK_SETTINGS,
+    WALKS,
     all_datasets,
     all_methods,
     colour_draws,

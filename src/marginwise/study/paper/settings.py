@@ -12,7 +12,7 @@ from marginwise.criteria.span import Span
 from marginwise.search.gradient_ascent import GradientAscent
 from marginwise.search.random_walk import RandomWalk
 from marginwise.study.data import BenchmarkSource, Source
-from marginwise.study.paper.numbers import DATASETS, declared
+from marginwise.study.paper.numbers import DATASETS, SIMPLE, declared
 from marginwise.study.paper.probes import GRADIENTS, NOISY, SIZED
 from marginwise.study.report.summary import Trials
 from marginwise.study.searches import WALK, Walk
@@ -20,6 +20,10 @@ from marginwise.study.searches import WALK, Walk
 S = TypeVar("S", RandomWalk, GradientAscent)
 
 _DECLARED = declared("settings")
+
+#: The paper's searches in the thorough form, by the names of the study's methods.
+WALK_NAMES = tuple(column.method for column in SIMPLE)
+ASCENT = "evidence-ascent"
 
 #: The paper's walks. The companion is the criterion that the paper shows or mentions along the walk (fig. twonorm_lz,
 #: section results).
@@ -29,7 +33,6 @@ WALKS: Mapping[str, Walk] = {
     "gacv-walk": Walk("gacv", "linear"),
     "span-walk": Walk("span", "quadratic"),
 }
-WALK_NAMES, ASCENT = tuple(WALKS), "evidence-ascent"
 
 #: An ascent by the paper's own sampler; one that is repeated from one start; one from equal length scales, which the
 #: paper's figures show; and two on the evidence of expectation propagation, as it is and of the normalised model.

@@ -12,7 +12,7 @@ from marginwise.fitting.advice import advice
 from marginwise.fitting.calibration import Calibration, calibration, cross_calibrated
 from marginwise.fitting.config import Chosen, FitConfig, TrainingData
 from marginwise.fitting.ensemble import Ensemble
-from marginwise.fitting.labels import SoftmaxLabels, Trained
+from marginwise.fitting.labels import Scale, SoftmaxLabels, Trained
 from marginwise.fitting.members import Member
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import selected
@@ -40,7 +40,8 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         done = policy.train(labels, rows, seen, model, len(chosen.members))
         for on, used, one in done:
             trained.append(one)
-            own = replace(member, weight=member.weight / len(done), hyperparameters=used, log_evidence=one.log_evidence)
+            weight, scale = member.weight / len(done), Scale(used.C)
+            own = replace(member, weight=weight, scale=scale, log_evidence=one.log_evidence)
             if on.inducing is None or on.partition is not None:
                 members.append(replace(own, stored=one.stored, inducing=on.inducing, partition=on.partition))
             else:

@@ -127,8 +127,7 @@ class ClassPosterior:
         """What predictions need."""
         gaussian, kernel = self.gaussian, self.model.kernel
         if isinstance(gaussian, LocalGaussian):
-            coefficients = gaussian.coefficients(self.nu)
-            return LocalClassPredictor(gaussian.for_new_rows(), *coefficients, self.offset, self.unit)
+            return LocalClassPredictor(gaussian.for_new_rows(), *gaussian.coefficients(self.nu), self.offset, self.unit)
         assert isinstance(gaussian, ExpandingGaussian)
         coefficients = self.scale * gaussian.coefficients(self.nu)
         gain = self.scale * gaussian.predictor()[1]

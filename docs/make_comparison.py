@@ -1,4 +1,4 @@
-"""Put the numbers of docs/comparison.csv wherever they are quoted, and draw ranks.svg and differences.svg from them.
+"""Put the numbers of docs/comparison.csv and of the study wherever they are quoted; draw ranks.svg and differences.svg.
 
 python docs/make_comparison.py [--check]
 
@@ -21,6 +21,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 import critical_differences
+import study_numbers
 
 HERE = Path(__file__).parent
 PAGES = [HERE.parent / "README.md", *sorted(HERE.glob("*.md"))]
@@ -116,7 +117,7 @@ def numbers() -> dict[str, str]:
     others = ["TunedSVC", "HistGradientBoosting", "LightGBM", "CatBoost", "forest"]
     for method, (error, loss) in ranks_of_page("scale", "| table, rows |", others, {}).items():
         quoted |= {f"scale log-loss {method}": f"{loss:.1f}", f"scale error {method}": f"{error:.1f}"}
-    return quoted
+    return quoted | study_numbers.numbers(HERE)
 
 
 def significance(measure: str) -> dict[frozenset[str], float]:
@@ -127,6 +128,13 @@ def significance(measure: str) -> dict[frozenset[str], float]:
 def filled(page: str, known: dict[str, str]) -> str:
     """Return the page with the numbers that it quotes."""
     return _QUOTED.sub(lambda found: f"<!--n:{found[1]}-->{known[found[1]]}<!--/n-->", page)
+
+
+def fill_pages() -> None:
+    """Put the numbers into all pages."""
+    known = numbers()
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8"), known), encoding="utf-8")
 
 
 def draw() -> None:
@@ -170,8 +178,7 @@ def main(words: list[str]) -> int:
         for name in old:
             print(f"{name} quotes other numbers than docs/comparison.csv: python docs/make_comparison.py")
         return 1 if old else 0
-    for page, text in pages.items():
-        page.write_text(filled(text, known), encoding="utf-8")
+    fill_pages()
     draw()
     ranks = mean_ranks()
     critical_differences.draw(

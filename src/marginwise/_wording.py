@@ -17,16 +17,18 @@ def numbered(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def some(items: Iterable[str], most: int = _SHOWN) -> str:
+def some(items: Iterable[str], most: int = _SHOWN, mark: str = ", ") -> str:
     """Return all items if they are at most so many, otherwise the first few and the number of the others.
+
+    ``mark`` is what stands between them.
 
     >>> some("abcdefg")
     'a, b, c, d, e and 2 more'
     """
     listed = list(items)
     if len(listed) <= max(most, _SHOWN):
-        return ", ".join(listed)
-    return ", ".join(listed[:_SHOWN]) + f" and {len(listed) - _SHOWN} more"
+        return mark.join(listed)
+    return mark.join(listed[:_SHOWN]) + f" and {len(listed) - _SHOWN} more"
 
 
 def percent(fraction: float) -> str:

@@ -89,10 +89,9 @@ class Model:
         kernel = self.kernel.pruned()
         return self if kernel is self.kernel else Model(self.C, kernel)
 
-    def simpler(self) -> Model | None:
-        """Return the model with a simpler kernel, None if that has none."""
-        kernel = self.kernel.simpler()
-        return None if kernel is None else Model(self.C, kernel)
+    def single_terms(self) -> tuple[Model, ...]:
+        """Return models with one of the terms of its kernel alone, none if there is only one."""
+        return tuple(Model(self.C, kernel) for kernel in self.kernel.single_terms())
 
     def with_C_in_kernel(self) -> Self:
         """Return the model with C = 1 and the same C·K, itself where its kernel or the bounds do not allow that."""

@@ -154,6 +154,7 @@ def test_contraction_is_the_derivative(kernel: Kernel, rng: np.random.Generator)
         ours = kernel.contract(G, kernel.cross(left, B), left, B)
         assert ours.shape == kernel.values.shape
         np.testing.assert_allclose(ours, differences(value, np.log(kernel.values), 1e-5), rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(kernel.contract_anew(G, left, B), ours, rtol=1e-9, atol=1e-12)
 
 
 @every

@@ -151,6 +151,20 @@ def test_criterion_and_posteriors_with_blocks_of_single_precision() -> None:
         np.testing.assert_allclose(ours.predictor.latent_mean(NEW), exact.predictor.latent_mean(NEW), atol=1e-4)
 
 
+def test_rows_far_away_do_not_take_the_digits_of_gradients() -> None:
+    """Straight lines give them a variance of tens of thousands, which blocks and features have to agree on."""
+    at = local(True)
+    X = at.X.copy()
+    X[::60, 0] *= 40.0
+    points = np.concatenate([POINTS, X[::60]])
+    model = Model(1.0, Blend(k0=1.6, koff=0.1, klin=20.0, k1=0.4, lam=50.0, k2=1.4, length_scales=(2.0, 29.0, 29.0)))
+    far = as_problem(X, at.y, partition=Partition.of(X, np.ones(3), 90), inducing=points)
+    gradients = [LeastSquaresLeaveOneOut().evaluate(replace(far, single=one), model).gradient for one in (False, True)]
+    assert gradients[0] is not None
+    assert gradients[1] is not None
+    np.testing.assert_allclose(gradients[1], gradients[0], atol=1e-5)
+
+
 def test_no_site_is_too_weak_for_single_precision() -> None:
     tau = np.full(600, 1e-40)
     gaussian = local(True).covariance(H).gaussian(tau, np.zeros(600))

@@ -73,7 +73,7 @@ def test_relevances_of_many_inputs():
     display = RelevanceDisplay(values, np.full(3, 1 / 3), [f"x{a}" for a in range(50)]).plot(max_features=5)
     assert len(display.ax_.patches) == 5
     assert "45 more inputs share" in display.ax_.get_xlabel()
-    with pytest.raises(InvalidInputError, match="3, because"):
+    with pytest.raises(InvalidInputError, match="3, one for each input"):
         RelevanceDisplay(np.ones((1, 3)), np.ones(1), ["a"])
 
 

@@ -37,28 +37,35 @@ def declared(n_inputs: int = 5, n_classes: int = 2, **options):
     return candidates(kernel, shape, n_classes, columns=None, slack=as_slack("linear"), prior=Prior(), **given)
 
 
+#: Of the kernel, each of which is tried alone.
+TERMS = ["k0", "klin", "k1"]
+
+
 @pytest.mark.parametrize(
-    ("options", "criterion", "labels", "auxiliary"),
+    ("options", "criterion", "labels", "terms"),
     [
-        ({}, "ls-loo", ["least-squares", "softmax"], ["ep-loo"]),
-        ({"n_classes": 3}, "ls-loo", ["least-squares", "softmax"], []),
+        ({}, "ls-loo", ["least-squares", "softmax"], TERMS),
+        ({"n_classes": 3}, "ls-loo", ["least-squares", "softmax"], TERMS),
+        ({"n_classes": 300}, "ls-loo", ["least-squares"], TERMS),
         ({"svm": True}, "ep-loo", ["slack"], []),
         ({"svm": True, "n_classes": 3}, "ls-loo", ["least-squares", "softmax"], []),
-        ({"criterion": as_criterion("ep-evidence")}, "ep-evidence", ["slack"], ["ep-evidence"]),
-        ({"criterion": as_criterion("ep-loo"), "n_classes": 3}, "ep-loo", ["least-squares", "softmax"], []),
+        ({"criterion": as_criterion("ep-evidence")}, "ep-evidence", ["slack"], TERMS),
+        ({"criterion": as_criterion("ep-loo"), "n_classes": 3}, "ep-loo", ["least-squares", "softmax"], TERMS),
         ({"ard": 0.3}, "ls-loo", ["least-squares", "softmax"], []),
         ({"exact": False}, "ls-loo", ["least-squares", "softmax"], []),
         ({"kernel": RBF}, "ls-loo", ["least-squares", "softmax"], []),
     ],
 )
-def test_declared_candidates(options, criterion, labels, auxiliary):
+def test_declared_candidates(options, criterion, labels, terms):
     found = declared(**options)
     main, *others = found.families
     assert criterion in main.criterion.name
     assert not main.auxiliary
     assert [one.name for one in main.labels] == labels
-    assert [one.criterion.name for one in others] == auxiliary
-    assert all(one.auxiliary and [labels.name for labels in one.labels] == ["slack"] for one in others)
+    assert [set(one.start.kernel.present) - {"koff"} for one in others] == [{name} for name in terms]
+    for one in others:
+        assert one.auxiliary
+        assert (one.criterion, one.labels) == (main.criterion, main.labels[-1:])
     assert found.gated == ("ard" not in options)
 
 
@@ -88,20 +95,19 @@ def test_few_relevant_inputs_are_given_a_spread_and_many_are_not():
         np.testing.assert_allclose(stack.held_out.sum(axis=1), 1.0)
 
 
-def test_the_papers_kernel_is_a_member_beside_the_sum(schedule):
+def test_each_term_alone_is_a_member_beside_the_sum(schedule):
     schedule(least_weight=0.0)  # whatever was a candidate is there
     problem = zoo.twonorm(100)
     stack = fitted(problem, kernel=BLEND, seed=1)
-    [simple] = [member for member in stack.members if member.candidate.auxiliary]
-    assert simple.hyperparameters.kernel.present == ("k0", "koff")
-    assert simple.spread == 0.0
-    assert simple.labels == "slack"
-    assert stack.main is not simple
+    alone = [member for member in stack.members if member.candidate.auxiliary]
     assert not stack.main.candidate.auxiliary
     assert stack.weights.sum() == pytest.approx(1.0)
-    # Its search is cut short: near to where a longer one ends.
-    own = tune_problem(problem, as_criterion("ep-loo"), Prior().mean(20, isotropic=True), SearchSettings(prior=Prior()))
-    assert simple.tuning.value == pytest.approx(own.value, abs=0.002)
+    for member, family in zip(alone, declared(20).families[1:], strict=True):
+        assert member.tuning.hyperparameters.kernel.present == family.start.kernel.present
+        assert (member.spread, member.labels) == (0.0, "softmax")
+        # Its search is cut short: near to where a longer one ends.
+        own = tune_problem(problem, as_criterion("ls-loo"), family.start, SearchSettings(prior=Prior()))
+        assert member.tuning.value == pytest.approx(own.value, abs=0.002)
 
 
 @pytest.mark.slow
@@ -123,7 +129,7 @@ def test_it_helps_where_terms_are_not_called_for_and_does_little_harm_where_they
         return -np.log(probability[np.arange(len(labels)), (labels > 0).astype(int)]).mean()
 
     with_it = np.array([loss(seed) for seed in range(8)])
-    monkeypatch.setattr(Blend, "simpler", lambda kernel: None)
+    monkeypatch.setattr(Blend, "single_terms", lambda kernel: ())
     difference = with_it - [loss(seed) for seed in range(8)]
     assert difference.mean() < bound
 

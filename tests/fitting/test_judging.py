@@ -13,7 +13,7 @@ from fits import BLEND, config_of
 from marginwise.fitting import judging
 from marginwise.fitting.folds import Folds
 from marginwise.fitting.judging import Jury
-from marginwise.fitting.labels import LeastSquaresLabels, Scale
+from marginwise.fitting.labels import LeastSquaresLabels
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.searching import Searcher, after, mean_of
 from marginwise.fitting.stacking import combined, kept_weights
@@ -249,14 +249,18 @@ def test_inputs_that_are_nearly_normal_have_no_second_view(tried):
     assert all(one.searched.view is None for one in jury.judged)
 
 
-def test_the_papers_kernel_is_an_auxiliary_candidate(schedule):
+def test_each_term_alone_is_a_candidate(schedule):
+    """With C as many times that of its search as the softmax likelihood asks for with all terms."""
     schedule(least_weight=0.0)  # whatever was a candidate is judged on all folds
     jury = heard(zoo.twonorm(60), kernel=BLEND)
-    [simple] = [one for one in jury.judged if one.candidate.auxiliary]
-    assert simple.candidate.spread == 0.0
-    assert simple.scale == Scale()
-    assert simple.labels.name == "slack"
-    assert simple.searched.model(0).kernel.present == ("k0", "koff")
+    alone = [one for one in jury.judged if one.candidate.auxiliary]
+    present = [one.searched.model(0).kernel.present[:2] for one in alone]
+    assert present == [("k0", "koff"), ("koff", "klin"), ("koff", "k1")]
+    whole = next(one for one in jury.judged if one.labels.name == "softmax")
+    growth = whole.scale.C / mean_of(whole.searched.ends).C
+    for one in alone:
+        assert (one.candidate.spread, one.labels.name) == (0.0, "softmax")
+        np.testing.assert_allclose(one.scale.C, growth * mean_of(one.searched.ends).C)
 
 
 def test_rows_left_out_are_unknown_to_the_models_that_predict_them(monkeypatch):

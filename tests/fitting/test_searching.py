@@ -100,6 +100,21 @@ def test_a_rough_search_ends_near_a_fine_one():
     assert abs(gap) < 0.1  # in units of the log-probability of all labels
 
 
+def test_a_search_near_by_ends_at_a_move_that_gains_next_to_nothing(schedule):
+    problem = zoo.blobs(200, 4, shift=0.3)
+    one, start = searcher(problem), begin(problem).as_ard(4)
+    schedule(small_gain=1e-6)
+    fine = one.near(problem, start, 0.3, 60)
+    schedule(small_gain=1.0)
+    rough = one.near(problem, start, 0.3, 60)
+    scores = [problem.n * record.point.score for record in rough.trace.accepted]
+    assert rough.status.ok
+    assert len(rough.trace) < len(fine.trace)
+    assert scores[-1] - scores[-2] <= 1.0
+    assert min(np.diff(scores)[:-1], default=np.inf) > 1.0
+    assert len(one.near(problem, start, 0.3, 2).trace) == 2
+
+
 def _score(tuning) -> float:
     return max(record.point.score for record in tuning.trace)
 

@@ -65,7 +65,15 @@ def test_a_term_left_out_has_no_hyperparameters(rng: np.random.Generator) -> Non
     np.testing.assert_allclose(plain.gram(X), (RBF(2.0, plain.length_scales) + Constant(0.3)).gram(X), rtol=1e-15)
     assert plain.with_values(plain.values) == plain
     assert ALL.names == ("k0", "koff", "klin", "k1", "lam", "k2", "lam2", "l_1", "l_2", "l_3")
-    assert ALL.simpler() == replace(plain, lam2=1.7)
+
+
+def test_single_terms_have_the_constant_beside_them() -> None:
+    for kernel in (BLEND, ALL):
+        alone = kernel.single_terms()
+        assert [one.present for one in alone] == [("k0", "koff"), ("koff", "klin"), ("koff", "k1")]
+        assert all(one.length_scales == kernel.length_scales and one.koff == kernel.koff for one in alone)
+        assert [one.single_terms() for one in alone] == [(), (), ()]
+    assert [one.present for one in BLEND.without("k1").single_terms()] == [("k0", "koff"), ("koff", "klin")]
 
 
 def test_terms_that_carry_nothing_are_pruned() -> None:

@@ -166,4 +166,4 @@ def test_the_size_of_latent_functions_is_larger_where_labels_are_certain():
     sizes = [best_softmax_C(problem, MODEL) for problem in (certain, noisy)]
     assert sizes[0] is not None
     assert sizes[1] is not None
-    assert sizes[0] > sizes[1]
+    assert sizes[0][0] > sizes[1][0]

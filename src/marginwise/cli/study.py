@@ -63,7 +63,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     size.add_argument(
         "--paper",
         action="store_true",
-        help="the whole study with the paper's numbers of trials, about an hour on 2 cores",
+        help="the whole study with the paper's numbers of trials, less than an hour on 2 cores",
     )
     size.add_argument(
         "--sensitivity",

@@ -61,9 +61,8 @@ class Features:
 
             dV = dK_nm L⁻ᵀ - ½ V L⁻¹ dK_mm L⁻ᵀ,   K̄_nm = V̄L⁻¹,   K̄_mm = -½ L⁻ᵀ(V̄ᵀV)L⁻¹.
         """
-        cross = blas.dtrmm(1.0, self.factor, V.T, lower=1).T  # K_nm again
         cross_bar = blas.dtrmm(1.0, self._inverse, V_bar.T, lower=1, trans_a=1).T
-        return self.kernel.contract(cross_bar, cross, X, self.inducing), V_bar.T @ V
+        return self.kernel.contract_anew(cross_bar, X, self.inducing), V_bar.T @ V
 
     def contract_inner(self, overlap: Array) -> Array:
         """Return the part that goes through K_mm, from the sum of V̄ᵀV over all rows."""

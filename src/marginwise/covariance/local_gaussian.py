@@ -301,7 +301,7 @@ def _evidence(part: Part, root: Array, u: Array, b: Array, free: Array) -> tuple
     """Return the cotangent G of K within the block, and 2GV, of all of G."""
     tau, J = part.open.tau, part.J
     sigma = _with_features(part)
-    return evidence_cotangent(sigma, b, tau, free), np.outer(b, u) - (tau[:, None] * J) @ root
+    return evidence_cotangent(sigma, b, tau, free), np.outer(b, u) - _times_triangle(tau[:, None] * J, root)
 
 
 def _marginals(
@@ -316,7 +316,7 @@ def _marginals(
     syr2k = get_blas_funcs("syr2k", (square,))
     syr2k(1.0, (near + 0.5 * far).T, J.T, beta=1.0, c=square, trans=1, lower=1, overwrite_c=1)
     G = marginals_cotangent(square, _with_features(part), tau, b, p, variance_bar)
-    return G, p @ u.T + b @ q.T + 2.0 * (scaled - tau[:, None] * (near + far)) @ root
+    return G, p @ u.T + b @ q.T + _times_triangle(2.0 * (scaled - tau[:, None] * (near + far)), root)
 
 
 def _joint_squared(part: Part, H: Array, Y: Array) -> Array:
@@ -338,7 +338,12 @@ def _groups(part: Part, root: Array, H: Array, u: Array, q: Array, p: Array, b: 
     Z = Y - tau * (own @ Y + J @ H)
     M = joint - (joint @ own + Y @ J.T) * part.open.tau
     G = groups_cotangent(M - tau * (own @ M + J @ Z.T), b, p)
-    return G, p @ u.T + b @ q.T + 2.0 * Z @ root
+    return G, p @ u.T + b @ q.T + _times_triangle(2.0 * Z, root)
+
+
+def _times_triangle(rows: Array, root: Array) -> Array:
+    """Return rows times a lower triangle, which is overwritten: the rows are."""
+    return get_blas_funcs("trmm", (root,))(1.0, root, rows.T, lower=1, trans_a=1, overwrite_b=1).T
 
 
 def _contract(
@@ -348,11 +353,11 @@ def _contract(
 
     The cotangent of K_b is that of K within the block, and V has the rest: V̄ = 2(G - blockdiag G)V.
     """
-    X, V, residual = part.block
+    X, V, _ = part.block
     G, V_bar = cotangents(part, *shared, *columns)
+    # From here on in double precision: what goes through the block's own values and through features nearly cancels,
+    # and the inverse of K_mm magnifies rounding.
+    G, V, V_bar = (matrix.astype(float, copy=False) for matrix in (G, V, V_bar))
     V_bar -= 2.0 * G @ V
-    # The inverse of K_mm magnifies rounding: from here on in double precision.
-    gram = residual.gram.astype(float) + V @ V.T
-    G, V, V_bar = G.astype(float, copy=False), V.astype(float, copy=False), V_bar.astype(float, copy=False)
     by_rows, overlap = features.contract(X, V, V_bar)
-    return by_rows + features.kernel.contract(G, gram, X, X), overlap
+    return by_rows + features.kernel.contract_anew(G, X, X), overlap

@@ -37,7 +37,7 @@ class Candidate:
     labels : LabelModel
         From latent functions to class probabilities.
     auxiliary : bool
-        Whether it has a simpler kernel than the others, whose terms tell nothing of the shape of the latent function.
+        Whether its kernel has one term, which tells nothing of the shape of the latent function.
     screen : str
         Which inputs it sees, by a name of :meth:`Screening.selections`; all if it is empty.
     """
@@ -53,7 +53,7 @@ class Candidate:
 class Family:
     """Candidates that share searches: a form of the kernel, what is maximised, and label models; the first one leads.
 
-    An auxiliary family has a simpler kernel, and one length scale only.
+    An auxiliary family has one term of the kernel, and one length scale only.
     """
 
     start: Model
@@ -146,7 +146,7 @@ def candidates(
     slack : Slack
         That of the SVM.
     prior : Prior
-        Where searches of a simpler kernel begin: at its mean.
+        Where searches begin: at its mean.
     svm : bool
         Whether the SVM's own predictions are wanted: then the slack likelihood is tuned for.
     exact : bool
@@ -159,8 +159,10 @@ def candidates(
         A form with more terms that takes the place of the main one if ``ls-loo`` gains by it.
     """
     chosen = searched_criterion(criterion, slack, n_classes, svm=svm)
-    of_slack, every = SlackLabels(slack), (LeastSquaresLabels(), SoftmaxLabels())
-    labels = tuple(one for one in every if one.suits(n_classes)) if chosen.multiclass else (of_slack,)
+    every: tuple[LabelModel, ...] = (
+        (LeastSquaresLabels(), SoftmaxLabels()) if chosen.multiclass else (SlackLabels(slack),)
+    )
+    labels = tuple(one for one in every if one.suits(n_classes))
     n, n_inputs = shape
     start = start_of(form, columns, n_inputs, prior)
     families = [Family(start, chosen, labels)]
@@ -169,10 +171,8 @@ def candidates(
         if all(one.suits(n_classes) for one in ordered):
             families.append(Family(start, OrderedLeaveOneOut(order), ordered))
     alone = svm or not exact or ard != "auto"  # an SVM goes with one member
-    simpler = start.simpler() if of_slack.suits(n_classes) and not alone else None
-    if simpler is not None:
-        own = chosen if criterion is not None else EPLeaveOneOut(slack)
-        families.append(Family(prior.mean_of(simpler, n_inputs), own, (of_slack,), auxiliary=True))
+    terms = () if alone else start.single_terms()
+    families += [Family(prior.mean_of(one, n_inputs), chosen, labels[-1:], auxiliary=True) for one in terms]
     spreads = SCHEDULE.spreads if isinstance(ard, str) else tuple(s for s in (float(ard),) if s > 0)
     if start.kernel.n_columns(n_inputs) < 2 or not start.groups:
         spreads = ()  # there are no two length scales that could differ

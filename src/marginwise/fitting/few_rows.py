@@ -56,7 +56,7 @@ def _first(searcher: Searcher, config: FitConfig) -> tuple[Tuning, FitConfig]:
     first = searcher.first(declared.main.start, config.settings)
     if declared.richer is None or config.all_optima or config.settings.limits.is_late:
         return first, config
-    found = searcher.first(declared.richer.main.start, searcher.quiet)
+    found = searcher.enriched(declared.richer.main.start, first.hyperparameters)
     if not found.value - first.value > SCHEDULE.additive_gain:
         return first, config
     return with_restarts(first, found), replace(config, declared=declared.richer)

@@ -48,6 +48,7 @@ class Jury:
     declared: CandidateList
     thorough: bool = False
     judged: list[Judged] = field(default_factory=list)
+    _growth: dict[LabelModel, float] = field(default_factory=dict)  # of C, from the main search to other label models
 
     @contextmanager
     def in_session(self, n_jobs: int | None) -> Iterator[None]:
@@ -121,11 +122,19 @@ class Jury:
         return cross_fitted(logs, folds.labels, folds.weights, folds.numbers, vote)
 
     def _auxiliary(self, family: Family) -> None:
-        """Judge a simpler model. Its evaluations are dear: it is tuned on few rows, and without half of the folds."""
+        """Judge one term of the kernel; few rows tell its few hyperparameters, and so do those of half of the folds.
+
+        Its C is as many times that of its search as with all terms: that depends on the table more than on terms.
+        """
         own = replace(self.searcher, problem=self.searcher.few, criterion=family.criterion)
         half, whole = len(self.folds) // 2, len(self.folds)
         begun = own.first(family.start, own.quiet)
-        self._try(self._one_length_scale(family, begun, [range(half), range(half, whole)]), family.labels[0], Scale())
+        searched = self._one_length_scale(family, begun, [range(half), range(half, whole)])
+        labels, model = family.labels[0], mean_of(searched.ends)
+        known = self._growth.get(labels)
+        found = labels.scale(own.problem, model) if known is None else (Scale(known * model.C), None)
+        if found is not None:
+            self._try(searched, labels, found[0])
 
     def _one_length_scale(self, family: Family, begun: Tuning, left_out: Sequence[range]) -> Searched:
         """Return a search on all rows with one length scale, and where it ends without some folds, then some others.
@@ -171,9 +180,12 @@ class Jury:
 
     def _other_labels(self, searched: Searched, others: Sequence[LabelModel]) -> None:
         """Judge the search that gained most with other label models."""
+        model = mean_of(searched.ends)
         for labels in others:
-            scale = labels.scale(self.searcher.coarse, mean_of(searched.ends))
-            if scale is not None:
+            found = labels.scale(self.searcher.coarse, model)
+            if found is not None:
+                scale, _ = found
+                self._growth[labels] = scale(model).C / model.C
                 self._try(searched, labels, scale)
 
     def _other_view(self, main: Judged) -> None:

@@ -106,9 +106,12 @@ class LabelModel(ABC):
         """Say whether it is for so many classes."""
         return True
 
-    def scale(self, problem: Problem, model: Model) -> Scale | None:
-        """Return the scale of a model that a search by other labels found; None if there is none."""
-        return Scale()
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
+        """Return the scale of a model that a search by other labels found; None if there is none.
+
+        With it come the sites that training on these rows can be started from, where they are at hand.
+        """
+        return Scale(), None
 
     @abstractmethod
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
@@ -182,17 +185,17 @@ class SoftmaxLabels(LabelModel):
         """Say whether classes are not too many: the mode of many is far."""
         return n_classes <= SCHEDULE.softmax_classes
 
-    def scale(self, problem: Problem, model: Model) -> Scale | None:
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
         """Return the C under which examples left out are most probable."""
-        C = best_softmax_C(problem, model)
-        return None if C is None else Scale(C)
+        found = best_softmax_C(problem, model)
+        return None if found is None else (Scale(found[0]), found[1])
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
         posterior = softmax_map(problem, model, start, tolerance)
         link = posterior.fitted_link()
         trained = _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
-        return trained._replace(sites=Sites(posterior.precision, posterior.eta))
+        return trained._replace(sites=posterior.sites)
 
     def restored(self, problem: Problem, model: Model, stored: tuple[Array, ...]) -> Predictor:
         link, precision, eta = stored
@@ -250,10 +253,10 @@ class ThresholdLabels(OrderedLabels):
 
     name: ClassVar[str] = "thresholds"
 
-    def scale(self, problem: Problem, model: Model) -> Scale | None:
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
         """Return the C under which examples left out are most probable."""
         C = best_threshold_C(problem, model, self.order)
-        return None if C is None else Scale(C)
+        return None if C is None else (Scale(C), None)
 
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         posterior, (link, *_) = threshold_map(problem, model, self.order)

@@ -23,12 +23,11 @@ from marginwise.fitting.members import Member
 from marginwise.fitting.optima import optima_of
 from marginwise.fitting.rank import in_blocks
 from marginwise.fitting.schedule import SCHEDULE
-from marginwise.fitting.searching import Searcher, after, selected, with_restarts
+from marginwise.fitting.searching import Searcher, curvature_of, selected, with_restarts
 from marginwise.fitting.views import NormalScores, View
 from marginwise.model import Model
 from marginwise.multiplicity import assign_groups, units_of
 from marginwise.problem import Problem
-from marginwise.search.restarts import tune_problem
 from marginwise.search.trace import Tuning
 
 #: With the seed it draws the rows that searches with many length scales begin on.
@@ -94,14 +93,14 @@ class _Searches(NamedTuple):
         gains with the rows, and is taken unless it is clearly worse.
         """
         searcher, n = self.searcher, self.rows.n
+        quiet = replace(searcher, settings=searcher.quiet)
         chosen, before = (0.0, begun), None
         start = begun.hyperparameters.as_ard(self.rows.X.shape[1])
         rng = np.random.default_rng([self.config.settings.seed, _NEAR])
         few, left = _parted(self.rows, min(SCHEDULE.near_rows, 2 * n // 3), rng)
         near, others = self.rows.subset(few), self.rows.subset(left)
         for spread in sorted(spreads):
-            settings = replace(searcher.quiet.with_spread(spread).going_on(SCHEDULE.near_evaluations), n_jobs=1)
-            found = tune_problem(near, searcher.criterion, start, settings)
+            found = quiet.near(near, start, spread, SCHEDULE.near_evaluations)
             told = self._told(near, others, found.hyperparameters) if len(spreads) > 1 else None
             if told is None or before is None or not _clearly_negative(told - before, others):
                 chosen, before = (spread, found), told
@@ -115,9 +114,8 @@ class _Searches(NamedTuple):
     def _last(self, spread: float, near: Tuning, evaluations: int) -> Tuning:
         """Search on the sample in blocks."""
         start, criterion = near.hyperparameters, self.family.criterion
-        settings = after(criterion, near, self.config.settings.with_spread(spread).going_on(evaluations))
         rows = self._in_blocks(self.rows, start, single=criterion.closed_form)
-        return tune_problem(rows, criterion, start, replace(settings, seed=0, n_jobs=1))
+        return self.searcher.near(rows, start, spread, evaluations, curvature_of(criterion, near))
 
     def _labels(self, model: Model) -> tuple[LabelModel, Scale]:
         """Return the label model under which rows left out are most probable, with its scale.
@@ -133,9 +131,10 @@ class _Searches(NamedTuple):
         for labels in declared:
             if isinstance(labels, (SoftmaxLabels, ThresholdLabels)) and self.n_rows > SCHEDULE.softmax_rows:
                 continue  # its mode is a long way
-            scale = labels.scale(rows, model)
-            if scale is not None and len(declared) > 1:
-                left_out = labels.train(rows, scale(model)).log_left_out
+            found = labels.scale(rows, model)
+            if found is not None and len(declared) > 1:
+                scale, sites = found
+                left_out = labels.train(rows, scale(model), sites).log_left_out
                 value = float(rows.weights @ left_out[np.arange(rows.n), rows.labels])
                 if value > best_value:
                     best, best_value = (labels, scale), value

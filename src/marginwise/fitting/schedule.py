@@ -31,25 +31,28 @@ class Schedule:
     coarse_rows, halve_from : int
         Most rows that searches begin on, and from how many rows on the first one begins on half of these.
     auxiliary_rows : int
-        Most rows that an auxiliary model is tuned on: it has few hyperparameters, and an evaluation by expectation
-        propagation costs several by least squares.
+        Most rows that a term of the kernel alone is tuned on: it has few hyperparameters.
     additive_from, additive_gain : int, float
         Rows from which the kernel may have a curve for each column as well, and by how much the first search has to
         gain by it, in the mean log-probability of a label.
     no_gain, no_gain_moves : float, int
         A search that others follow ends when so many moves raised the sum of log-probabilities by no more than this.
+    small_gain : float
+        A search with a length scale for each input, where rows are many, ends at a move that raised the sum by no more
+        than this: each hyperparameter is uncertain by half a unit of the sum anyway.
     last_evaluations, many_last_evaluations : int
         Evaluations of the last search on all rows; fewer where rows are many, because each costs more and the search
         begins nearer to its end.
     near_rows, near_evaluations : int
-        Rows and evaluations of the first searches with a length scale for each input, where an exact matrix of all rows
-        would be too large; the other rows choose a spread.
+        Rows and most evaluations of the first searches with a length scale for each input, where an exact matrix of all
+        rows would be too large; the other rows choose a spread.
     worse_level : float
         Level of significance at which a larger spread has to be worse on these to be left.
     wide_rows, wide_local, wide_evaluations : int
-        Rows to tune on there, and inducing inputs (and rows of a block) and evaluations of the last search on them.
+        Rows to tune on there, inducing inputs (and rows of a block) of the last search on them, and its most
+        evaluations.
     view_evaluations : int
-        Evaluations of the search that follows on another view of the same rows.
+        Most evaluations of the search that follows on another view of the same rows.
     scored_from : float
         Root mean square distance of normal scores from straight lines in the inputs (1 - correlation²) from which they
         are a candidate where rows are few.
@@ -112,6 +115,7 @@ class Schedule:
     additive_gain: float = 0.001
     no_gain: float = 0.05
     no_gain_moves: int = 3
+    small_gain: float = 1.0
     last_evaluations: int = 8
     many_last_evaluations: int = 3
     near_rows: int = 1000

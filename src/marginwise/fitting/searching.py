@@ -26,7 +26,7 @@ from marginwise.search.restarts import tune_problem
 from marginwise.search.settings import SearchSettings
 from marginwise.search.trace import Tuning
 
-#: With the seed they draw the rows that searches begin on, half of these, and those of auxiliary models.
+#: With the seed they draw the rows that searches begin on, half of these, and those of single terms.
 _COARSE, _HALF, _FEW = 4, 5, 6
 
 
@@ -50,12 +50,13 @@ class Searcher:
 
     @property
     def few(self) -> Problem:
-        """The rows that auxiliary models are tuned on."""
+        """The rows that single terms of the kernel are tuned on."""
         return sample_of(self.coarse, SCHEDULE.auxiliary_rows, np.random.default_rng([self.settings.seed, _FEW]))
 
     def scaled(self, labels: LabelModel, tuning: Tuning) -> Scale | None:
         """Return the scale of a label model where a search ended, from as many rows as that is worth."""
-        return labels.scale(self.coarse, tuning.hyperparameters)
+        found = labels.scale(self.coarse, tuning.hyperparameters)
+        return None if found is None else found[0]
 
     @property
     def quiet(self) -> SearchSettings:
@@ -77,6 +78,18 @@ class Searcher:
             found = tune_problem(half, self.criterion, start, replace(self.quiet, search=search))
             start, search = found.hyperparameters, with_curvature(search, curvature_of(self.criterion, found))
         return tune_problem(part, self.criterion, start, replace(settings, search=search))
+
+    def enriched(self, form: Model, found: Model) -> Tuning:
+        """Return the tuning of a form with further terms, from what was found without them.
+
+        From the prior's mean it would take three times as long where these terms are not called for, and end in a poor
+        optimum now and then.
+        """
+        known = dict(zip(found.names, found.values.tolist(), strict=True))
+        values = [known.get(name, own) for name, own in zip(form.names, form.values.tolist(), strict=True)]
+        start = form.with_values(np.array(values))
+        settings = replace(self.quiet, search=self._rough(self.coarse, self.settings.search))
+        return tune_problem(self.coarse, self.criterion, start, settings)
 
     def restarted(self, start: Model, spread: float) -> Tuning:
         """Search with this spread and the restarts that were asked for, on some of the rows if they are many."""
@@ -101,10 +114,23 @@ class Searcher:
 
     def _rough(self, problem: Problem, search: Search[Any] | None) -> Search[Any] | None:
         """Return the search asked for; by default one that ends when it gains nothing that examples would show."""
+        return self._ending(problem, search, SCHEDULE.no_gain, SCHEDULE.no_gain_moves)
+
+    def near(self, problem: Problem, start: Model, spread: float, evaluations: int, curvature: Pairs = ()) -> Tuning:
+        """Search on other rows with a length scale for each input, from where another has ended.
+
+        By default it ends at a move that gains less than what is open about one or two hyperparameters anyway.
+        """
+        settings = self.settings.with_spread(spread).going_on(evaluations)
+        search = self._ending(problem, settings.search, SCHEDULE.small_gain, 1)
+        settings = replace(settings, search=with_curvature(search, curvature), seed=0, n_jobs=1)
+        return tune_problem(problem, self.criterion, start, settings)
+
+    def _ending(self, problem: Problem, search: Search[Any] | None, gain: float, moves: int) -> Search[Any] | None:
+        """Return the search asked for; by default one that ends when moves gain so little in the sum."""
         if search is not None or not self.criterion.log_probability:
             return search
-        gain = SCHEDULE.no_gain / float(problem.weights.sum())
-        return QuasiNewton(gain_tolerance=gain, moves=SCHEDULE.no_gain_moves)
+        return QuasiNewton(gain_tolerance=gain / float(problem.weights.sum()), moves=moves)
 
 
 def mean_of(found: Sequence[Tuning]) -> Model:

@@ -40,8 +40,8 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
         done = policy.train(labels, rows, seen, model, len(chosen.members))
         for on, used, one in done:
             trained.append(one)
-            weight, scale = member.weight / len(done), Scale(used.C)
-            own = replace(member, weight=weight, scale=scale, log_evidence=one.log_evidence)
+            scale = member.scale if used is model else Scale(used.C)
+            own = replace(member, weight=member.weight / len(done), scale=scale, log_evidence=one.log_evidence)
             if on.inducing is None or on.partition is not None:
                 members.append(replace(own, stored=one.stored, inducing=on.inducing, partition=on.partition))
             else:

@@ -4,7 +4,7 @@ What stays: hyperparameters, the scales of label models, members and their weigh
 and the calibration. What is found again from all rows: posteriors, links, the SVM. In double precision expectation
 propagation and the mode of the softmax likelihood begin at the sites that the rows had, and end where they would have
 ended from anywhere: a fit with these hyperparameters on all rows gives the same. With features or blocks of single
-precision the way there shows in the last digits, and training begins where that of a fit does.
+precision the way there shows in the last digits, and training begins from nothing.
 """
 
 from __future__ import annotations

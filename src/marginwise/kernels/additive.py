@@ -55,6 +55,7 @@ class AdditiveLaplacian(ColumnSum):
     """
 
     shape: ClassVar[str] = "additive"
+    needs_values: ClassVar[bool] = False
 
     k2: float = 1.0
     lam2: float = 1.0

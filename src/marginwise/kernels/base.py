@@ -95,6 +95,9 @@ class Kernel(ABC):
     #: Whether the first hyperparameter is a factor of the whole kernel.
     has_amplitude: ClassVar[bool] = False
 
+    #: Whether :meth:`contract` looks at the values.
+    needs_values: ClassVar[bool] = True
+
     #: How :meth:`of_column` makes up the kernel: "product" or "sum" over columns, None if nothing is known of it.
     composition: ClassVar[Literal["product", "sum"] | None] = None
 
@@ -194,9 +197,9 @@ class Kernel(ABC):
         """Return the kernel without terms that carry nothing."""
         return self
 
-    def simpler(self) -> Kernel | None:
-        """Return the kernel with some of its terms, to compare this one with; None if there is none."""
-        return None
+    def single_terms(self) -> tuple[Kernel, ...]:
+        """Return kernels with one of its terms alone, which may suit a table as well; none if it has only one."""
+        return ()
 
     @property
     def terms(self) -> tuple[Kernel, ...]:
@@ -230,6 +233,10 @@ class Kernel(ABC):
         """Return the contraction of this term of the sum ``K``, and the sum without it."""
         own = self.cross(A, B)
         return self.contract(G, own, A, B), np.subtract(K, own, out=own)
+
+    def contract_anew(self, G: Array, A: Array, B: Array) -> Array:
+        """Return :meth:`contract` where the values are not at hand: they are computed only if they are needed."""
+        return self.contract(G, self.cross(A, B) if self.needs_values else G, A, B)
 
     def __add__(self, other: Kernel) -> Sum:
         from marginwise.kernels.sum import Sum

@@ -28,6 +28,9 @@ from marginwise.kernels.values import Ties, all_positive, per_input, positive, p
 #: The terms by the names of their amplitudes, in the order of the hyperparameters.
 TERMS = ("k0", "koff", "klin", "k1", "k2")
 
+#: Terms that can be a model by themselves. Curves of columns are not tried: few rows seldom call for them at all.
+_ALONE = ("k0", "klin", "k1")
+
 #: The overall length scale of a term that has its own.
 _OVERALL = {"k1": "lam", "k2": "lam2"}
 
@@ -112,10 +115,15 @@ class Blend(SumOfTerms, OfColumns):
         dropped: dict[str, Any] = {name: 0.0 for name, amplitude in amplitudes.items() if amplitude < least}
         return replace(self, **dropped) if dropped else self
 
-    def simpler(self) -> Self | None:
-        """Return the paper's kernel, an RBF and a constant, if there are terms other than the RBF."""
-        others = self.klin + self.k1 + self.k2 > 0.0
-        return replace(self, klin=0.0, k1=0.0, k2=0.0) if self.k0 > 0.0 and others else None
+    def single_terms(self) -> tuple[Self, ...]:
+        """Return the RBF, the lines and the Laplacian, each with the constant alone, if there are several terms."""
+        terms = [name for name in self.present if name != "koff"]
+        if len(terms) < 2:
+            return ()
+        others: list[dict[str, Any]] = [
+            {name: 0.0 for name in terms if name != term} for term in _ALONE if term in terms
+        ]
+        return tuple(replace(self, **amplitudes) for amplitudes in others)
 
     @property
     def _alone(self) -> list[str]:

@@ -37,6 +37,7 @@ class Constant(Kernel):
     """
 
     shape: ClassVar[str] = "constant"
+    needs_values: ClassVar[bool] = False
     has_amplitude: ClassVar[bool] = True
     composition: ClassVar[Literal["sum"]] = "sum"
 

@@ -48,6 +48,7 @@ class Linear(ColumnSum):
     """
 
     shape: ClassVar[str] = "straight"
+    needs_values: ClassVar[bool] = False
 
     klin: float = 1.0
     relative_scales: tuple[float, ...] = (1.0,)

@@ -102,7 +102,7 @@ def softmax_mode(
             del history[:-1]
         moved = np.abs(np.exp(there.logs) - p).max()
         here = after
-        if moved < tolerance:
+        if moved < tolerance * length:  # a step that had to be shortened says little
             break
     return here.theta, np.exp(here.logs)
 

@@ -72,6 +72,11 @@ class ClassPosterior:
     unit: float
     scale: float
 
+    @property
+    def sites(self) -> Sites:
+        """Precision and η: what stands for the likelihood, under a kernel near by, too."""
+        return Sites(self.precision, self.eta)
+
     @cached_property
     def nu(self) -> Array:
         """Sites on the values that the covariance knows; what it leaves out blurs them."""
@@ -127,7 +132,8 @@ class ClassPosterior:
         """What predictions need."""
         gaussian, kernel = self.gaussian, self.model.kernel
         if isinstance(gaussian, LocalGaussian):
-            return LocalClassPredictor(gaussian.for_new_rows(), *gaussian.coefficients(self.nu), self.offset, self.unit)
+            dual, weights = gaussian.coefficients(self.nu)
+            return LocalClassPredictor(gaussian.for_new_rows(), dual, weights, self.offset, self.unit)
         assert isinstance(gaussian, ExpandingGaussian)
         coefficients = self.scale * gaussian.coefficients(self.nu)
         gain = self.scale * gaussian.predictor()[1]
@@ -246,17 +252,21 @@ def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: 
     return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
 
 
-def best_softmax_C(problem: Problem, model: Model) -> float | None:
-    """Return the C, a power of four, under which examples left out are most probable; None if C·K is no such kernel.
+def best_softmax_C(problem: Problem, model: Model) -> tuple[float, Sites] | None:
+    """Return the C, a power of four, under which examples left out are most probable, and the sites at the mode there.
 
-    Least squares have found the shape of K, and only the size of the latent functions is another one.
+    None if C·K is no such kernel. Least squares have found the shape of K, and only the size of the latent functions is
+    another one. Each mode is begun from the one before.
     """
+    found: dict[float, Sites] = {}
 
     def value(C: float) -> float:
-        posterior = softmax_map(problem, model.with_C(C))
+        posterior = softmax_map(problem, model.with_C(C), next(reversed(found.values()), None))
+        found[C] = posterior.sites
         return fit_link(*posterior.left_out, problem.labels, problem.weights).value
 
-    return best_C(model, value, _USUAL)
+    best = best_C(model, value, _USUAL)
+    return None if best is None else (best, found[best])
 
 
 def best_C(model: Model, value: Callable[[float], float], usual: int) -> float | None:

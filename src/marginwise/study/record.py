@@ -15,11 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from marginwise._characters import as_csv, from_csv
 from marginwise.errors import InvalidInputError
 from marginwise.study.plan import Trial
+
+R = TypeVar("R")
 
 #: A trace by columns, all of the same length: "evaluation", "value", "C", "k0", "koff", "l1" …
 Trace = dict[str, list[float]]
@@ -240,15 +242,15 @@ def _default(declared: Field[Any]) -> str:
     return " DEFAULT '{}'" if declared.default_factory is not MISSING else ""
 
 
-def _columns() -> dict[str, StoredColumn]:
-    """Return all columns; those that say which trial it is come first."""
-    hints, found = get_type_hints(TrialRow), {declared.name for declared in fields(Outcome)}
-    ordered = sorted(fields(TrialRow), key=lambda declared: declared.name in found)
+def columns_of(kind: type) -> dict[str, StoredColumn]:
+    """Return the fields of a data class as columns; of a trial, those that say which it is come first."""
+    hints, found = get_type_hints(kind), {declared.name for declared in fields(Outcome)}
+    ordered = sorted(fields(kind), key=lambda declared: declared.name in found)
     return {declared.name: StoredColumn.of(declared, hints[declared.name]) for declared in ordered}
 
 
 #: The columns of the store, by name.
-COLUMNS = _columns()
+COLUMNS = columns_of(TrialRow)
 
 #: What SQLite gives for each kind of column.
 _KEPT_AS: dict[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (int, float), "BLOB": (bytes,)}
@@ -267,8 +269,8 @@ def seal(kept: Mapping[str, Any]) -> str:
     return hashlib.sha256(repr(counted).encode()).hexdigest()[:32]
 
 
-#: Columns of the CSV file: all but what is long, or tells nothing to people.
-_IN_FILE = tuple(name for name in COLUMNS if name not in ("trace", "versions", "fingerprint", "wrong"))
+#: What no CSV file has: it is long, or tells nothing to people.
+_NOT_IN_FILE = ("trace", "versions", "fingerprint", "wrong")
 
 
 def pack(trace: Mapping[str, Sequence[float]]) -> bytes:
@@ -296,25 +298,30 @@ def unpack(packed: bytes) -> Trace:
     return columns
 
 
-def write_rows(path: Path, rows: Iterable[TrialRow]) -> Path:
-    """Write trials as CSV: one line each, without their paths, and of messages what stands first."""
+def write_rows(path: Path, items: Iterable[Any], kind: type = TrialRow) -> Path:
+    """Write trials, or other data of a ``kind``, as CSV: one line each; of a trial without what is long.
+
+    Of its message there is what stands first.
+    """
+    names = [name for name in columns_of(kind) if name not in _NOT_IN_FILE]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_IN_FILE)
-        for row in rows:
-            row = replace(row, message=row.ending)
-            writer.writerow([_cell(getattr(row, name)) for name in _IN_FILE])
+        writer.writerow(names)
+        for item in items:
+            item = replace(item, message=item.ending) if isinstance(item, TrialRow) else item
+            writer.writerow([_cell(getattr(item, name)) for name in names])
     return path
 
 
-def read_rows(path: Path) -> list[TrialRow]:
-    """Read what :func:`write_rows` wrote, now or before there was some column."""
+def read_rows(path: Path, kind: type[R] = TrialRow) -> list[R]:  # type: ignore[assignment]
+    """Read what :func:`write_rows` wrote, now or before there was some column; none if there is no file."""
+    if not path.exists():
+        return []
+    columns = columns_of(kind)
     with path.open(newline="", encoding="utf-8") as file:
         return [
-            TrialRow(
-                **{name: COLUMNS[name].from_text(from_csv(text)) for name, text in record.items() if name in COLUMNS}
-            )
-            for record in csv.DictReader(file)
+            kind(**{name: columns[name].from_text(from_csv(text)) for name, text in row.items() if name in columns})
+            for row in csv.DictReader(file)
         ]
 
 

@@ -173,11 +173,10 @@ def outcome(
     companion: Criterion | None = None,
     *,
     early_error: float | None = None,
-    more: dict[str, float] | None = None,
 ) -> Outcome:
     """Return the outcome of a search that took so many CPU seconds: scores at its end, and along its path."""
     fields = judge.scores(tuning.hyperparameters)
-    fields["extra"] |= {"step_seconds": seconds / len(tuning.trace), **(more or {})}
+    fields["extra"] |= {"step_seconds": seconds / len(tuning.trace)}
     path = judge.path(tuning.trace, companion)
     return Outcome(
         message=tuning.status.message,

@@ -20,7 +20,6 @@ from marginwise.study.paper.claims import (
     Claim,
     held_in,
     judged,
-    listed,
     number,
 )
 from marginwise.study.paper.findings import Findings
@@ -83,7 +82,7 @@ def test_the_printed_numbers_are_those_of_the_tables(published):
     assert wrong == {("ringnorm", "LE2")}
     for dataset in paper.DATASETS:
         for place, column in enumerate(paper.COLUMNS[:5]):
-            sample = published.sample(dataset, column)
+            sample = published.sample(dataset, column.method)
             assert sample.mean == pytest.approx(paper.ERRORS[dataset][place][0])
             assert sample.best == pytest.approx(paper.BEST[dataset][place])
             if (dataset, column.label) not in wrong:
@@ -226,7 +225,7 @@ def test_a_minimum_must_be_found_by_rows_that_do_not_judge_it(published):
 
 def test_the_course_of_ascents(published):
     def courses(place: float, last: float) -> Findings:
-        facts = {"first_gradient": 0.5, "peak_place": place, "last_gradient": last}
+        facts = {"peak_place": place, "last_gradient": last}
         return Findings(Trials(replace(row, extra={**row.extra, **facts}) for row in published.trials.rows))
 
     assert _verdict("rise to a peak", courses(0.3, 0.1)) == HOLDS
@@ -252,7 +251,8 @@ def test_determinism_is_judged_by_the_papers_sampler(published):
 
 
 def test_smoothing_needs_variations(published):
-    beside = {**SMOOTHED, **{name: "span-walk-looser" for name in SCANNED_SMOOTHING if "c2" in name}}
+    beside = {name: one.walk for name, one in SMOOTHED.items()}
+    beside |= {name: "span-walk-looser" for name in SCANNED_SMOOTHING if "c2" in name}
 
     def smoothed(shift: float) -> Findings:
         rows = [
@@ -261,7 +261,7 @@ def test_smoothing_needs_variations(published):
             for row in published.trials.rows
             if row.method == method
         ]
-        return replace(published, varied=Trials(rows))
+        return replace(published, trials=Trials([*published.trials.rows, *rows]))
 
     words = "smoothing parameters"
     assert [_verdict(words, smoothed(shift)) for shift in (0.005, 0.2)] == [HOLDS, FAILS]
@@ -272,7 +272,7 @@ def test_settings_in_which_a_claim_holds(published):
     walked = [row for row in published.trials.rows if row.method in {column.method for column in paper.SIMPLE}]
     worse = [replace(row, method=f"{row.method}-bold", test_error=0.01) for row in walked]
     better = [replace(row, method=f"{row.method}-gentle", test_error=row.test_error + 0.01) for row in walked]
-    found = held_in(replace(published, varied=Trials([*worse, *better])))
+    found = held_in(replace(published, trials=Trials([*published.trials.rows, *worse, *better])))
     assert found[_claim("On Pima all simple criteria")] == (["walks gentle"], ["walks bold", "walks gentle"])
     assert found[_claim("not systematically better")] == ([], [])  # no walk bears on it
 
@@ -325,13 +325,11 @@ def test_every_claim_has_its_rule_and_measure():
     assert len(CLAIMS) == 29
     assert len({claim.statement for claim in CLAIMS}) == len(CLAIMS)
     assert all(claim.rule and claim.section and claim.short for claim in CLAIMS)
-    assert all(callable(getattr(measures, claim.measure)) for claim in CLAIMS)
-    assert all((claim.in_part is None) != (claim.nearly is None) for claim in CLAIMS)
+    assert all(callable(getattr(measures, claim.measure[0])) for claim in CLAIMS)
+    assert all(claim.in_part < claim.holds or claim.nearly for claim in CLAIMS)  # in part is less
 
 
 def test_words():
     assert number(195457.3) == "195,457"
     assert number(-0.0123) == "−0.012"
     assert number(99.7) == "100"
-    assert listed([]) == "none"
-    assert listed("abcdefg") == "a; b; c; d; e; and 2 more"

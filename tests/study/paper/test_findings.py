@@ -13,10 +13,11 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.likelihoods import as_slack
 from marginwise.study.judge import Judge
 from marginwise.study.paper import numbers as paper
-from marginwise.study.paper.findings import Findings, gather, gradient_facts, parted, path_facts
+from marginwise.study.paper.compare import all_datasets, all_methods
+from marginwise.study.paper.findings import Findings, gather, gradient_facts, path_facts
 from marginwise.study.paper.optima import CRITERIA, MajorityVote, Paired, Scan, pair, vote
-from marginwise.study.paper.settings import NEAREST, THOROUGH, nearest
-from marginwise.study.record import TrialRow
+from marginwise.study.paper.settings import NEAREST, PAPER_TRIALS, THOROUGH, nearest
+from marginwise.study.record import TrialRow, read_rows, write_rows
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store
 
@@ -49,11 +50,6 @@ def test_the_correlation_is_spearmans(rng):
     assert found["score_error_correlation"] == pytest.approx(spearmanr(score, error).statistic)
 
 
-def test_errors_long_before_the_end():
-    path = {"evaluation": [1.0, 20.0, 50.0, 101.0, 1000.0], "test_error": [0.5, 0.4, 0.3, 0.2, 0.1], "score": [0.0] * 5}
-    assert path_facts(path) == {"error_after_2": 0.4, "error_after_5": 0.3, "error_after_10": 0.3}
-
-
 def test_paths_without_a_correlation():
     path = {"score": [1.0, 2.0, 3.0], "evaluation": [1.0, 2.0, 3.0]}
     assert path_facts(None) == {}
@@ -64,13 +60,14 @@ def test_paths_without_a_correlation():
 
 def test_scans_through_a_file(tmp_path):
     scans = [Scan("crabs", "le1-walk", 3, 1, (2.0, 0.25, 0.5)), Scan("pima", "gacv-walk", 0, 2, (1.0, 0.0))]
-    assert Scan.read(Scan.write(tmp_path / "scans.csv", scans)) == scans
-    assert Scan.read(tmp_path / "none.csv") == []
+    assert read_rows(write_rows(tmp_path / "scans.csv", scans, Scan), Scan) == scans
+    assert read_rows(tmp_path / "none.csv", Scan) == []
 
 
 def test_gradients_rise_and_fall():
     rising = {"g_C": [0.1, 0.3, 0.0, 0.0], "g_k0": [0.0, 0.4, 0.1, 0.0]}
-    assert gradient_facts(rising) == pytest.approx({"first_gradient": 0.2, "last_gradient": 0.0, "peak_place": 1 / 3})
+    assert gradient_facts({**rising, "g_C": [0.1, 0.3, 0.0, 0.25]})["last_gradient"] == pytest.approx(0.5)
+    assert gradient_facts(rising) == pytest.approx({"last_gradient": 0.0, "peak_place": 1 / 3})
     assert gradient_facts({"g_C": [0.0, 0.0, 0.0]}) == {}
     assert gradient_facts({"score": [1.0]}) == {}
 
@@ -80,16 +77,20 @@ def test_the_companion_along_a_walk():
     path = {"score": evaluations, "evaluation": evaluations, "test_error": [0.4, 0.3, 0.2, 0.1]}
     found = path_facts({**path, "gacv": [0.4, np.nan, 0.5, 0.6]})
     assert (found["score_error_correlation"], found["score_gacv_correlation"]) == pytest.approx((-1.0, 1.0))
+    less = path_facts({**path, "test_error": [np.nan, 0.3, 0.2, 0.1], "gacv": [9.0, 0.4, 0.5, 0.6]})
+    assert less["score_gacv_correlation"] == pytest.approx(1.0)  # counted where the test error is known
 
 
 def test_a_setting_takes_the_place_of_the_thorough_one():
     rows = paper_rows(shift={(d, nearest("gacv-walk")): 3.0 for d in paper.DATASETS}, most=3)
     varied = [replace(row, method="gacv-walk-loose", test_error=0.5) for row in rows if row.method == "gacv-walk"]
     draw = replace(varied[0], dataset="twonorm-draw-1", method=nearest("gacv-walk"))
-    trials, others = parted([*rows, *varied, draw])
-    assert len(others.rows) == len(varied) + 1
-    findings = Findings(trials, varied=others, votes=[MajorityVote("pima", nearest("gacv-walk"), 3, 20.0, 19.0)])
+    trials = Trials([*rows, *varied, draw])
+    assert (all_datasets(trials), all_methods(trials)) == (paper.DATASETS, tuple(PAPER_TRIALS))  # neither is a user's
+    assert not Findings(Trials(rows)).varied
+    findings = Findings(trials, votes=[MajorityVote("pima", nearest("gacv-walk"), 3, 20.0, 19.0)])
     column = paper.COLUMNS[2]
+    assert findings.varied
     near = findings.settings()[NEAREST]
     assert near.mean("pima", column) == pytest.approx(findings.mean("pima", column) + 3.0)
     assert near.votes[0].method == "gacv-walk"
@@ -116,7 +117,11 @@ def test_votes(tmp_path):
     (tie,) = vote(Trials([rows[0], rows[2]]), lambda row: data)
     assert tie.together == pytest.approx(tie.single)  # where they differ, half an error each
     assert vote(Trials(rows[:1]), lambda row: data) == vote(Trials(rows), lambda row: None) == []
-    assert MajorityVote.read(MajorityVote.write(tmp_path / "votes.csv", [found, tie])) == [found, tie]
+    back = read_rows(write_rows(tmp_path / "votes.csv", [found, tie], MajorityVote), MajorityVote)
+    assert [one.chosen for one in back] == pytest.approx([found.chosen, tie.chosen], rel=1e-5)
+    assert [replace(one, single=0.0, together=0.0, chosen=0.0) for one in back] == [
+        replace(one, single=0.0, together=0.0, chosen=0.0) for one in (found, tie)
+    ]
 
 
 def test_rows_are_paired(tmp_path):
@@ -136,18 +141,7 @@ def test_rows_are_paired(tmp_path):
     apart[:more] = 50.0  # one of two trials
     assert both.difference == pytest.approx(apart.mean())
     assert both.standard_error == pytest.approx(apart.std(ddof=1) / np.sqrt(120))
-    assert Paired.read(Paired.write(tmp_path / "pairs.csv", [both])) == [both]
+    (back,) = read_rows(write_rows(tmp_path / "pairs.csv", [both], Paired), Paired)
+    assert (back.dataset, back.predicted) == (both.dataset, both.predicted)
+    assert back.in_standard_errors == pytest.approx(both.in_standard_errors, rel=1e-4)
     assert pair(Trials([ascent, replace(same, wrong=None)]), lambda row: data) == []
-
-
-def test_whole_cells_of_another_run_take_the_place_of_old_ones() -> None:
-    rows = [row for row in paper_rows(most=3) if row.dataset in ("crabs", "pima") and row.method == "le1-walk"]
-    crabs, pima = ([row for row in rows if row.dataset == name] for name in ("crabs", "pima"))
-    old = Findings(Trials(rows), [Scan("crabs", "le1-walk", 0, 1, ()), Scan("pima", "le1-walk", 0, 1, ())])
-    again = [replace(row, test_error=0.5) for row in (*crabs, *pima[:2])]
-    new = Findings(Trials(again), [Scan("pima", "le1-walk", 1, 2, ()), Scan("crabs", "le1-walk", 1, 2, ())])
-    assert old.whole_cells(new) == {("crabs", "le1-walk")}  # of Pima one trial is missing
-    found = old.with_cells(new)
-    assert list(found.everything().rows) == [*again[:3], *pima]
-    assert found.scans == [new.scans[1], old.scans[1]]
-    assert list(old.with_cells(Findings(Trials([]))).everything().rows) == rows

@@ -20,7 +20,7 @@ from marginwise.study import BenchmarkSource, Effort, Trial, Walk
 from marginwise.study.data import load_data
 from marginwise.study.judge import TRACE_ROWS, Judge, thinned
 from marginwise.study.paper import METHODS, paper_plan, quick_plan, sensitivity_plan
-from marginwise.study.paper.findings import parted
+from marginwise.study.paper.compare import all_datasets, all_methods
 from marginwise.study.paper.methods import VARIED, WALKS, Ascent
 from marginwise.study.paper.previous import FREE_OFFSET
 from marginwise.study.paper.probes import GRADIENTS
@@ -28,6 +28,7 @@ from marginwise.study.paper.settings import (
     ASCENT_SETTINGS,
     EP_ASCENT,
     EQUAL_SCALES,
+    MORE_TRIALS_ON_WDBC,
     NEAREST_ASCENT,
     NEAREST_WALK,
     NORMALISED,
@@ -39,6 +40,7 @@ from marginwise.study.paper.settings import (
     nearest,
 )
 from marginwise.study.record import TrialRow
+from marginwise.study.report.summary import Trials
 from marginwise.study.trial import TrialTask
 from marginwise.svm import solve
 from marginwise.tuning import tune
@@ -245,9 +247,12 @@ def test_every_name_stands_for_something():
     assert {NEAREST_WALK, NEAREST_ASCENT} <= {*WALK_SETTINGS, *ASCENT_SETTINGS}
     assert plan.methods.keys() - METHODS.keys() == VARIED.keys()
     assert all(plan.count("pima", name) for name in VARIED if name not in (EQUAL_SCALES, *GRADIENTS))
-    varied = parted(TrialRow(t.dataset, t.method, t.number, 0, "done") for t in plan.enumerate())[1]
-    shared = set(plan.enumerate()) & set(paper_plan().enumerate())
-    assert {row.trial for row in varied.rows} == set(plan.enumerate()) - shared
+    trials = Trials(TrialRow(t.dataset, t.method, t.number, 0, "done") for t in plan.enumerate())
+    assert (list(all_datasets(trials)), list(all_methods(trials))) == (
+        [*benchmark_names()],
+        [*NAMES],
+    )  # the rest is varied
+    assert {plan.count("wdbc", name) for name in MORE_TRIALS_ON_WDBC} == {25}
     assert plan.count("twonorm-delve", nearest("le1-walk")) == 25
     assert not any("delve" in name for name in sensitivity_plan().datasets)
 

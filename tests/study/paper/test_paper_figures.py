@@ -14,7 +14,7 @@ from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.figures import Histograms, Scans, Spread, methods
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.optima import Scan
-from marginwise.study.paper.paths import ASCENT_AMPLITUDES, ASCENT_SCALES, WALK, PathFigure, paths, shown_paths
+from marginwise.study.paper.paths import ASCENT_LAYOUTS, WALK, PathFigure, paths, shown_paths
 from marginwise.study.paper.settings import EQUAL_SCALES
 from marginwise.study.report.summary import Trials
 from synthetic_study import paper_rows, paper_store, trace_of
@@ -63,9 +63,9 @@ def test_paths_show_the_columns_of_the_trace(trials):
     assert len(walk[3].lines) == 5  # of 20 length scales
     np.testing.assert_allclose(walk[5].lines[0].get_ydata(), trace["gacv"])
     np.testing.assert_allclose(walk[6].lines[0].get_ydata(), 100 * np.array(trace["test_error"]))
-    ascent = _drawn(PathFigure(row, trace, ASCENT_SCALES)).axes
+    ascent = _drawn(PathFigure(row, trace, ASCENT_LAYOUTS[0])).axes
     assert [len(panel.lines) for panel in ascent] == [6, 6, 1]
-    amplitudes = _drawn(PathFigure(row, trace, ASCENT_AMPLITUDES)).axes
+    amplitudes = _drawn(PathFigure(row, trace, ASCENT_LAYOUTS[1])).axes
     np.testing.assert_allclose(amplitudes[1].lines[0].get_ydata(), trace["g_k0"])
     least = 100 * min(trace["test_error"])
     assert amplitudes[7].get_ylim()[0] < least < amplitudes[7].get_ylim()[1] < amplitudes[6].get_ylim()[1]
@@ -75,7 +75,7 @@ def test_paths_do_without_what_was_not_recorded(trials):
     row = trials.done("crabs", "gacv-walk")[0]
     trace = {name: column for name, column in trace_of(row).items() if name not in ("test_error", "gacv")}
     trace = {name: column for name, column in trace.items() if not name.startswith("g_")}
-    for layout in (WALK, ASCENT_SCALES, ASCENT_AMPLITUDES):
+    for layout in (WALK, *ASCENT_LAYOUTS):
         assert "was not recorded" in PathFigure(row, trace, layout).alt
         _drawn(PathFigure(row, trace, layout))
 
@@ -88,7 +88,7 @@ def test_the_searches_shown_are_on_twonorm_the_ascent_from_equal_length_scales(t
         assert ascent[0].method == "evidence-ascent"
         row = replace(ascent[0], method=EQUAL_SCALES)
         store.record(replace(row, trace=trace_of(row)))
-        assert shown_paths(store, replace(findings, varied=Trials([row])))[1][0].method == EQUAL_SCALES
+        assert shown_paths(store, Findings(Trials([*trials.rows, row])))[1][0].method == EQUAL_SCALES
     names = ["walk", "ascent-length-scales", "ascent-amplitudes"]
     assert [drawing.name for drawing in paths([walk, ascent])] == names
 

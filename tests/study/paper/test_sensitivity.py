@@ -29,6 +29,10 @@ from synthetic_study import paper_rows
 SHIFTS = {"bold": 0.5, "loose": 2.0}
 
 
+#: Walks in a setting.
+NAMES = {f"{column.method}-{setting}" for column in SIMPLE for setting in SHIFTS}
+
+
 def _shifted(rows, setting, multiple):
     """Return the walks' rows in another setting, each mean moved by a multiple of the paper's standard deviation."""
     found = []
@@ -55,11 +59,11 @@ def findings() -> Findings:
     ]
     ends = [row for row in rows if row.method == "evidence-ascent" and row.number < 3]
     varied += [replace(row, method=REPEATED) for row in ends]
-    return Findings(Trials(rows), varied=Trials(varied))
+    return Findings(Trials([*rows, *varied]))
 
 
 def test_distances_are_in_the_papers_standard_deviations(findings):
-    table = {row.setting: row for row in nearness(findings.everything(), WALK_SETTINGS, SIMPLE)}
+    table = {row.setting: row for row in nearness(findings.trials, WALK_SETTINGS, SIMPLE)}
     assert set(list(table)[:2]) == {THOROUGH, NEAREST_WALK}  # both have the paper's own means
     assert list(table)[2:] == ["bold", "loose"]
     assert table[THOROUGH].distance == pytest.approx(0.0, abs=1e-9)
@@ -86,14 +90,13 @@ def test_a_setting_found_on_one_half_is_judged_on_the_other():
     moved = {(r.dataset, r.method.removesuffix("-x"), r.number): r.test_error for r in plain}
     study = [replace(row, test_error=moved.get((row.dataset, row.method, row.number), row.test_error)) for row in rows]
     study = [row for row in study if row.method not in {nearest(column.method) for column in SIMPLE}]
-    found = Findings(Trials(study), varied=Trials(half)).everything()
-    judged = judged_on_other_half(nearness(found, WALK_SETTINGS, SIMPLE))
+    judged = judged_on_other_half(nearness(Trials([*study, *half]), WALK_SETTINGS, SIMPLE))
     assert [row.setting for row, _, _ in judged] == ["bold", THOROUGH]
     assert judged[0][1:] == pytest.approx((3.0, 1.0))
 
 
 def test_draws_are_averaged_with_the_studys_own(findings):
-    sample = over_draws(findings.everything(), "crabs", SIMPLE[2], nearest("gacv-walk")).ours
+    sample = over_draws(findings.trials, "crabs", SIMPLE[2], nearest("gacv-walk")).ours
     assert sample.n == 4
     assert sample.mean == pytest.approx((paper.ERRORS["crabs"][2][0] + 3 * 20.0) / 4)
     table = variations.other_draws(findings)
@@ -112,6 +115,20 @@ def test_movers_are_experiments_that_bring_a_cell_home(findings):
     moved = tables.movers(findings, compare_means(findings.trials)[0])
     assert moved[:2] == ["with the walks thorough (10.7 ± 2.1 (25))", "with the walks bold (11.8 ± 2.1 (25))"]
     assert not any("walks loose (" in one for one in moved)
+
+
+def test_a_miss_says_what_was_tried(findings):
+    """Of the settings, only bold and loose have trials; where none brings a cell home, the nearest is named."""
+    cell = compare_means(findings.trials)[0]
+    assert [name for name in tables.experiments(findings, cell) if "walks" in name] == [
+        "the walks thorough",
+        "the walks bold",
+        "the walks loose",
+    ]
+    far = [r for r in findings.trials.rows if r.dataset != "pima" or r.method == "le1-walk-loose"]
+    far += [replace(r, test_error=0.9) for r in findings.trials.rows if r.dataset == "pima" and r.method not in NAMES]
+    told = {row[0]: row[2] for row in tables.misses(Findings(Trials(far))).rows}
+    assert "None of 2 experiments brings it within one; the nearest is with the walks loose" in told["Pima, LE1"]
 
 
 def test_the_papers_place_among_draws():
@@ -159,10 +176,10 @@ def test_the_papers_sampler_beside_the_guided_one(findings):
     table = variations.papers_sampler(findings)
     assert [row[0] for row in table.rows] == list(DATASETS.values())
     own = findings.trials.done("crabs", HMC)[0]
-    ends = np.log([row.hyperparameters for row in findings.varied.done("crabs", REPEATED)])
+    ends = np.log([row.hyperparameters for row in findings.trials.done("crabs", REPEATED)])
     apart = np.abs(np.log(own.hyperparameters) - ends.mean(axis=0)) / (ends.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 3))
     assert table.rows[0][3].value == pytest.approx(np.median(apart))
-    assert variations.papers_sampler(replace(findings, varied=Trials([]))) is None
+    assert not variations.papers_sampler(Findings(Trials(paper_rows()))).rows
 
 
 def _text(sections) -> str:
@@ -190,7 +207,7 @@ def test_cells_of_previous_work_beside_other_draws():
             for number in range(1, 10)
             for row in own
         ]
-        findings = Findings(Trials(rows), varied=Trials(varied))
+        findings = Findings(Trials([*rows, *varied]))
         (told,) = report._previous_misses(findings)
         assert "over draws" in told
         assert "(10)" in told

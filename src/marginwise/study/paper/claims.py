@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from marginwise._wording import some
 from marginwise.study.paper import measures
 from marginwise.study.paper.findings import Findings, NoTrialsError
 from marginwise.study.paper.numbers import PAPER
@@ -40,16 +41,16 @@ class Claim:
     ----------
     section, statement, short, rule : str
         Where the paper says it, what it says, in a few words, and when it is taken to hold, or to hold in part.
-    measure : str
-        The function of :mod:`~marginwise.study.paper.measures` that the rule is about.
+    measure : list of str
+        The function of :mod:`~marginwise.study.paper.measures` that the rule is about, and what it takes.
     numbers : str
         How its numbers are told.
     range, ranges
         Where its numbers are to be, and where those of some names are.
-    holds, in_part : int
-        How many of them have to be there.
     nearly, nearlies
-        Where all of them have to be for the claim to hold in part, instead of ``in_part``.
+        The same for the claim to hold in part; without, as for it to hold.
+    holds, in_part : int
+        How many of them have to be there for the one and the other.
     in_tables : bool
         Whether the paper's own printed tables decide the rule, too. It must hold of them, or say that it does not.
     question : bool
@@ -60,11 +61,11 @@ class Claim:
     statement: str
     short: str
     rule: str
-    measure: str
+    measure: Sequence[str]
     numbers: str
     range: Range
     holds: int
-    in_part: int | None = None
+    in_part: int
     ranges: Mapping[str, Range] = field(default_factory=dict)
     nearly: Range | None = None
     nearlies: Mapping[str, Range] = field(default_factory=dict)
@@ -74,22 +75,16 @@ class Claim:
     def judged(self, findings: Findings) -> Judgement:
         """Apply the rule; if any trial that it needs is missing, there is no verdict, and what is missing is said."""
         try:
-            values = getattr(measures, self.measure)(findings)
+            name, *of = self.measure
+            values = getattr(measures, name)(findings, *of)
         except NoTrialsError as missing:
             return Judgement(UNTESTED, f"{missing}.")
-        inside = {name for name, value in values.items() if _within(value, self.ranges.get(name, self.range))}
-        return Judgement(self._verdict(values, len(inside)), self._told(values, inside))
-
-    def _verdict(self, values: Mapping[str, float], count: int) -> str:
-        if count >= self.holds:
-            return HOLDS
-        if self.question and not count:
-            return ANSWERED
-        if self.in_part is not None:
-            return IN_PART if count >= self.in_part else FAILS
-        assert self.nearly is not None
-        near = all(_within(value, self.nearlies.get(name, self.nearly)) for name, value in values.items())
-        return IN_PART if near else FAILS
+        inside = _within(values, self.range, self.ranges)
+        near = inside if self.nearly is None else _within(values, self.nearly, self.nearlies)
+        verdict = HOLDS if len(inside) >= self.holds else IN_PART if len(near) >= self.in_part else FAILS
+        if self.question and not inside:
+            verdict = ANSWERED
+        return Judgement(verdict, self._told(values, inside))
 
     def _told(self, values: Mapping[str, float], inside: set[str]) -> str:
         outside = [f"{name} ({number(value)})" for name, value in values.items() if name not in inside]
@@ -97,10 +92,10 @@ class Claim:
             values=_Values(values),
             count=len(inside),
             total=len(values),
-            outside=listed(outside),
+            outside=some(outside, mark="; ") or "none",
             least=min(values.values()),
             most=max(values.values()),
-            theirs=_Values(measures.PUBLISHED.get(self.measure, {})),
+            theirs=_Values(measures.PUBLISHED.get(self.measure[0], {})),
         )
 
 
@@ -144,8 +139,10 @@ class _Values:
         return ", ".join(f"{name} {text}" for name, text in told.items())
 
 
-def _within(value: float, bounds: Range) -> bool:
-    return bounds[0] <= value <= bounds[1]
+def _within(values: Mapping[str, float], usual: Range, named: Mapping[str, Range]) -> set[str]:
+    """Return the names of the numbers that are in the range of their name, or else in the usual one."""
+    ranges = {name: named.get(name, usual) for name in values}
+    return {name for name, value in values.items() if ranges[name][0] <= value <= ranges[name][1]}
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -153,10 +150,3 @@ def number(value: float, digits: int = 2) -> str:
     rounded = float(f"{value:.{digits}g}")
     text = f"{value:,.0f}" if abs(rounded) >= 10**digits else f"{rounded:g}"
     return text.replace("-", "−")
-
-
-def listed(items: Iterable[str], most: int = 5) -> str:
-    """Return items as a phrase, the first few by name; "none" without any."""
-    found = list(items)
-    more = f"; and {len(found) - most} more" if len(found) > most else ""
-    return "; ".join(found[:most]) + more if found else "none"

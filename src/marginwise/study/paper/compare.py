@@ -10,18 +10,27 @@ import numpy as np
 
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.numbers import DATASETS, PaperColumn
-from marginwise.study.paper.settings import PAPER_TRIALS, THOROUGH, colour_draws, draws, in_setting, nearest
+from marginwise.study.paper.settings import (
+    PAPER_TRIALS,
+    THOROUGH,
+    VARIED_DATASETS,
+    VARIED_METHODS,
+    colour_draws,
+    draws,
+    in_setting,
+    nearest,
+)
 from marginwise.study.report.summary import Sample, Trials, counted_error
 
 
 def all_datasets(trials: Trials) -> dict[str, str]:
-    """Return the paper's data sets as it writes them, then the others that there are trials on."""
-    return {**DATASETS, **{name: name for name in trials.datasets if name not in DATASETS}}
+    """Return the paper's data sets as it writes them, then those of users that there are trials on."""
+    return DATASETS | {name: name for name in trials.datasets if name not in {*DATASETS, *VARIED_DATASETS}}
 
 
 def all_methods(trials: Trials) -> tuple[str, ...]:
-    """Return the methods of the paper's study, then the others that there are trials of."""
-    return (*PAPER_TRIALS, *(name for name in trials.methods if name not in PAPER_TRIALS))
+    """Return the methods of the paper's study, then those of users that there are trials of."""
+    return (*PAPER_TRIALS, *(name for name in trials.methods if name not in {*PAPER_TRIALS, *VARIED_METHODS}))
 
 
 def with_own(columns: Sequence[PaperColumn], trials: Trials) -> tuple[PaperColumn, ...]:

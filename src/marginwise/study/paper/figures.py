@@ -13,7 +13,7 @@ from marginwise.display.style import INK, MUTED, SERIES
 from marginwise.study.paper import numbers as paper
 from marginwise.study.paper.compare import all_datasets, all_methods, with_own
 from marginwise.study.paper.numbers import PaperColumn
-from marginwise.study.paper.optima import SCANNED, Scan
+from marginwise.study.paper.optima import Scan
 from marginwise.study.report.figures import Methods
 from marginwise.study.report.summary import Sample, Trials
 
@@ -127,12 +127,12 @@ class Scans(Drawing):
         return list(dict.fromkeys(scan.dataset for scan in self.scans))
 
     def draw(self, figure: Figure) -> None:
-        panels = figure.subplots(len(self._datasets), len(SCANNED), sharex=True, squeeze=False)
+        panels = figure.subplots(len(self._datasets), len(paper.SEARCHED), sharex=True, squeeze=False)
         for row, dataset in zip(panels, self._datasets, strict=True):
-            for axes, column in zip(row, SCANNED, strict=True):
+            for axes, column in zip(row, paper.SEARCHED, strict=True):
                 self._draw_panel(axes, dataset, column)
             row[0].set_ylabel(paper.label(dataset))
-        for axes, column in zip(panels[0], SCANNED, strict=True):
+        for axes, column in zip(panels[0], paper.SEARCHED, strict=True):
             axes.set_title(column.label)
         figure.supxlabel("position between the two ends", fontsize=9)
 
@@ -159,7 +159,7 @@ class Spread(Drawing):
     @classmethod
     def compute(cls, trials: Trials, dataset: str) -> Spread | None:
         """Return the figure; None if no trial is there yet."""
-        columns = with_own(SCANNED, trials)
+        columns = with_own(paper.SEARCHED, trials)
         found = {column.label: trials.hyperparameters(dataset, column.method) for column in columns}
         ends = {label: values for label, values in found.items() if len(values)}
         return cls(dataset, ends) if ends else None

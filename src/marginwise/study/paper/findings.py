@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
+from scipy.stats import rankdata
 
 from marginwise._arrays import Array
 from marginwise.study.paper import numbers as paper
+from marginwise.study.paper.compare import all_datasets
 from marginwise.study.paper.numbers import PaperColumn
 from marginwise.study.paper.optima import MajorityVote, Paired, Scan, pair, scan_optima, vote
 from marginwise.study.paper.settings import (
@@ -29,14 +30,8 @@ from marginwise.study.store import Store
 
 _Named = TypeVar("_Named", TrialRow, Scan, MajorityVote, Paired)
 
-#: A data set and a method.
-Cell = tuple[str, str]
-
-#: Percent of a path's evaluations after which its test error is reported: long before it ends.
-EARLY = (2, 5, 10)
-
 #: Columns of a path that facts are taken from, and criteria that are looked at along the paths of others.
-_COLUMNS, _COMPANIONS = {"score", "test_error", "evaluation"}, ("gacv", "span")
+_COLUMNS, _COMPANIONS = {"score", "test_error"}, ("gacv", "span")
 
 
 class NoTrialsError(LookupError):
@@ -45,20 +40,18 @@ class NoTrialsError(LookupError):
 
 @dataclass(frozen=True)
 class Findings:
-    """What the claims are judged by.
+    """What the page is made of.
 
     Attributes
     ----------
     trials : Trials
-        Those of the study's methods on its data sets.
+        All of them: those of the paper's study, of users, in other settings and on other draws of the data sets.
     scans, votes, pairs : sequence of Scan, MajorityVote, Paired
         Criteria along lines between their ends, what these say together, and against TunedSVC.
     sizes : mapping
         Inputs, training and test rows of data sets that the paper does not have.
-    varied : Trials
-        Those in other settings of the searches, and on other draws of the data sets.
     base : Findings or None
-        Where ``trials`` are in another setting: the same in the thorough one.
+        Where the paper's methods are in another setting: the same in the thorough one.
     limits : str
         What the trials were limited to, in words; empty if all rows and the usual searches were allowed.
     """
@@ -68,7 +61,6 @@ class Findings:
     votes: Sequence[MajorityVote] = ()
     pairs: Sequence[Paired] = ()
     sizes: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
-    varied: Trials = field(default_factory=lambda: Trials(()))
     base: Findings | None = None
     limits: str = ""
 
@@ -81,6 +73,11 @@ class Findings:
             for name, size in zip(("train_rows", "test_rows"), paper.SIZES.get(row.dataset, (0, 0, 0))[1:], strict=True)
         )
 
+    @property
+    def varied(self) -> bool:
+        """Whether anything was varied that the paper leaves open."""
+        return any(row.method in VARIED_METHODS or row.dataset in VARIED_DATASETS for row in self.trials.rows)
+
     def settings(self) -> dict[str, Findings]:
         """Return the findings in the setting nearest to the paper, if there are trials, and in the thorough one."""
         near = self.in_setting(NEAREST_WALK, NEAREST_ASCENT)
@@ -92,18 +89,17 @@ class Findings:
         return next(iter(self.settings().values()))
 
     def in_setting(self, walk: str, ascent: str) -> Findings:
-        """Return the same with the paper's methods in other settings."""
+        """Return the same with the paper's methods in other settings, under the names of the thorough ones."""
         other = {column.method: walk if column in paper.SIMPLE else ascent for column in paper.SEARCHED}
         theirs = {in_setting(method, key): method for method, key in other.items()}
 
         def renamed(things: Iterable[_Named]) -> list[_Named]:
-            kept = (thing for thing in things if thing.method in theirs or thing.method not in theirs.values())
-            return [replace(thing, method=theirs.get(thing.method, thing.method)) for thing in kept]
+            kept = (thing for thing in things if thing.method in theirs or thing.method not in other)
+            return [replace(one, method=theirs[one.method]) if one.method in theirs else one for one in kept]
 
-        more = (row for row in self.varied.rows if row.method in theirs and row.dataset in paper.DATASETS)
         return replace(
             self,
-            trials=Trials(renamed([*self.trials.rows, *more])),
+            trials=Trials(renamed(self.trials.rows)),
             scans=renamed(self.scans),
             votes=renamed(self.votes),
             pairs=renamed(self.pairs),
@@ -114,47 +110,8 @@ class Findings:
         """Return the same in the thorough setting."""
         return self.base or self
 
-    def everything(self) -> Trials:
-        """Return all trials, the varied ones included."""
-        return Trials([*self.trials.rows, *self.varied.rows])
-
-    def cells(self) -> Counter[Cell]:
-        """Return the number of finished trials of each method on each data set."""
-        return Counter((row.dataset, row.method) for row in self.everything().rows if row.status == "done")
-
-    def whole_cells(self, other: Findings) -> set[Cell]:
-        """Return the cells of which the other has as many finished trials, or more."""
-        own = self.cells()
-        return {cell for cell, count in other.cells().items() if count >= own[cell]}
-
-    def with_cells(self, other: Findings) -> Findings:
-        """Return findings with whole cells of the other in the place of these, in the same order."""
-        cells = self.whole_cells(other)
-
-        def merged(ours: Iterable[_Named], theirs: Iterable[_Named]) -> list[_Named]:
-            by_cell: tuple[dict[Cell, list[_Named]], ...] = ({}, {})
-            for found, some in zip(by_cell, (ours, theirs), strict=True):
-                for one in some:
-                    found.setdefault((one.dataset, one.method), []).append(one)
-            old, new = by_cell
-            taken = {cell: some for cell, some in new.items() if cell in cells}
-            return [one for some in (old | taken).values() for one in some]
-
-        trials, varied = parted(merged(self.everything().rows, other.everything().rows))
-        return Findings(
-            trials,
-            merged(self.scans, other.scans),
-            merged(self.votes, other.votes),
-            merged(self.pairs, other.pairs),
-            varied=varied,
-        )
-
-    def sample(self, dataset: str, column: PaperColumn) -> Sample:
-        """Return errors in %; at least one."""
-        return self.field(dataset, column.method, column.field)
-
-    def field(self, dataset: str, method: str, field: str = "test_error") -> Sample:
-        """Return a number of each trial; at least one."""
+    def sample(self, dataset: str, method: str, field: str = "test_error") -> Sample:
+        """Return a number of each trial, errors in %; at least one."""
         found = self.trials.sample(dataset, method, field)
         if not found.n:
             raise NoTrialsError(f"no {method} on {paper.label(dataset)}")
@@ -162,16 +119,28 @@ class Findings:
 
     def mean(self, dataset: str, column: PaperColumn) -> float:
         """Return the mean error in %."""
-        mean = self.sample(dataset, column).mean
-        assert mean is not None
-        return mean
+        return float(np.mean(self.sample(dataset, column.method, column.field).values))
 
     def sd(self, dataset: str, column: PaperColumn) -> float:
         """Return the standard deviation of the errors in %."""
-        sd = self.sample(dataset, column).sd
+        sd = self.sample(dataset, column.method, column.field).sd
         if sd is None:
             raise NoTrialsError(f"fewer than two of {column.method} on {paper.label(dataset)}")
         return sd
+
+    def ends(self, dataset: str, method: str, least: int = 1) -> Array:
+        """Return what trials ended at, a row C, k0, koff, l_1 … l_d each; at least so many."""
+        ends = self.trials.hyperparameters(dataset, method)
+        if len(ends) < least:
+            raise NoTrialsError(f"fewer than {least} of {method} on {paper.label(dataset)}")
+        return ends
+
+    def scanned(self, dataset: str, method: str) -> list[Scan]:
+        """Return scans between the ends of a method; at least one."""
+        found = [scan for scan in self.scans if (scan.dataset, scan.method) == (dataset, method)]
+        if not found:
+            raise NoTrialsError(f"no two trials of {method} with the same data on {paper.label(dataset)}")
+        return found
 
 
 def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
@@ -185,55 +154,35 @@ def gather(store: Store, *, pairs: int = 3, n_points: int = 21) -> Findings:
                 more |= {"train_rows": float(size[1]), "test_rows": float(size[2])}
             row = replace(row, extra={**row.extra, **more})
         rows.append(row)
-    trials, varied = parted(rows)
-    own = {row.dataset: size for row in trials.rows if row.dataset not in paper.DATASETS and (size := data.sizes(row))}
+    trials = Trials(rows)
+    own = [row for row in rows if row.dataset in all_datasets(trials).keys() - paper.DATASETS.keys()]
     return Findings(
         trials,
         scan_optima(trials, data.load, pairs=pairs, n_points=n_points),
         vote(trials, data.load),
         pair(trials, data.load),
-        own,
-        varied,
+        {row.dataset: size for row in own if (size := data.sizes(row))},
         limits=data.limits(rows),
     )
-
-
-def parted(rows: Iterable[TrialRow]) -> tuple[Trials, Trials]:
-    """Part trials in other settings, and on other draws of the data, from those of the study and of users."""
-    study: list[TrialRow] = []
-    varied: list[TrialRow] = []
-    for row in rows:
-        (varied if row.method in VARIED_METHODS or row.dataset in VARIED_DATASETS else study).append(row)
-    return Trials(study), Trials(varied)
 
 
 def path_facts(trace: Trace | None) -> dict[str, float]:
     """Return what a path tells in a few numbers.
 
-    They are Spearman's correlations of the criterion's score with the test error, and with its companion criterion; the
-    test error after the first few percent of the evaluations; and of gradients the norm at the start and at the end
-    relative to its peak, and where on the path that is.
+    They are Spearman's correlations of the criterion's score with the test error, and with its companion criterion; and
+    of gradients the norm at the end relative to its peak, and where on the path that is.
     """
     if trace is None or not trace.keys() >= _COLUMNS:
         return {}
-    facts = gradient_facts(trace)
-    score, error, evaluation = (np.array(trace[name]) for name in ("score", "test_error", "evaluation"))
-    known = np.isfinite(score) & np.isfinite(error)
-    if known.sum() < 3:
-        return facts
-    score, error, evaluation = score[known], error[known], evaluation[known]
-    places = np.searchsorted(evaluation, np.array(EARLY) / 100 * evaluation[-1], side="right")
-    facts |= {
-        f"error_after_{share}": float(error[max(place - 1, 0)]) for share, place in zip(EARLY, places, strict=True)
-    }
-    for name, other in (("error", error), *((name, trace[name]) for name in _COMPANIONS if name in trace)):
-        if (found := _correlation(score, np.array(other)[known] if name != "error" else error)) is not None:
-            facts[f"score_{name}_correlation"] = found
-    return facts
+    score, error = np.array(trace["score"]), np.array(trace["test_error"])
+    others = {"error": error} | {name: np.array(trace[name]) for name in _COMPANIONS if name in trace}
+    found = {name: _correlation(score, np.where(np.isfinite(error), other, np.nan)) for name, other in others.items()}
+    correlations = {f"score_{name}_correlation": value for name, value in found.items() if value is not None}
+    return gradient_facts(trace) | correlations
 
 
 def gradient_facts(trace: Trace) -> dict[str, float]:
-    """Return the gradient's norm at the start and at the end relative to its peak, and where that is, from 0 to 1."""
+    """Return the gradient's norm at the end relative to its peak, and where that is, from 0 to 1."""
     gradients = [np.array(values) for name, values in trace.items() if name.startswith("g_")]
     if not gradients or len(gradients[0]) < 3:
         return {}
@@ -241,20 +190,12 @@ def gradient_facts(trace: Trace) -> dict[str, float]:
     peak = int(norms.argmax())
     if not norms[peak] > 0:
         return {}
-    first, last = (float(norms[place] / norms[peak]) for place in (0, -1))
-    return {"first_gradient": first, "last_gradient": last, "peak_place": peak / (len(norms) - 1)}
+    return {"last_gradient": float(norms[-1] / norms[peak]), "peak_place": peak / (len(norms) - 1)}
 
 
 def _correlation(one: Array, other: Array) -> float | None:
     """Return Spearman's rank correlation; None where one of the two does not change."""
     known = np.isfinite(one) & np.isfinite(other)
-    ranks = _ranks(one[known]), _ranks(other[known])
-    if known.sum() < 3 or any(np.ptp(rank) == 0 for rank in ranks):
+    if known.sum() < 3 or np.ptp(one[known]) == 0 or np.ptp(other[known]) == 0:
         return None
-    return float(np.corrcoef(*ranks)[0, 1])
-
-
-def _ranks(values: Array) -> Array:
-    """Return the ranks of values, equal ones sharing the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return float(np.corrcoef(rankdata(one[known]), rankdata(other[known]))[0, 1])

@@ -35,7 +35,7 @@ from marginwise.study.paper.settings import (
     REPEATED,
     SCANNED_SMOOTHING,
     SLOW,
-    SMOOTHING,
+    SMOOTHED,
     THOROUGH,
     WALK_NAMES,
     WALK_SETTINGS,
@@ -160,11 +160,8 @@ def _walk(name: str, key: str) -> Walk:
 _ALL: Mapping[str, Method] = {
     **{in_setting(name, key): _walk(name, key) for name in WALK_NAMES for key in WALK_SETTINGS},
     **{in_setting(ASCENT, key): Ascent(setting.search) for key, setting in ASCENT_SETTINGS.items()},
-    **{name: Walk(criterion) for name, criterion in SMOOTHING.items()},
-    **{
-        name: Walk(criterion, search=WALK_SETTINGS[NEAREST_WALK].search)
-        for name, (_, criterion, _) in SCANNED_SMOOTHING.items()
-    },
+    **{name: Walk(one.criterion) for name, one in SMOOTHED.items()},
+    **{name: Walk(one.criterion, search=WALK_SETTINGS[NEAREST_WALK].search) for name, one in SCANNED_SMOOTHING.items()},
     REPEATED: Ascent(SLOW, start="same"),
     EQUAL_SCALES: Ascent(SLOW, start="equal"),
     EP_ASCENT: Ascent(SLOW, sampler="ep"),

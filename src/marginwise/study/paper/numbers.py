@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+
+def declared(name: str) -> Mapping[str, Any]:
+    """Return what a file of this package declares."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
 #: All that the file has.
-PAPER: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("paper.toml").read_text(encoding="utf-8"))
+PAPER = declared("paper")
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class PaperColumn:
 
 
 #: The data sets in the order of table tab:results, as the paper writes them.
-DATASETS: Mapping[str, str] = {name: about["label"] for name, about in PAPER["datasets"].items()}
+DATASETS: dict[str, str] = {name: about["label"] for name, about in PAPER["datasets"].items()}
 
 COLUMNS = tuple(PaperColumn(label, *about) for label, about in PAPER["columns"].items())
 PREVIOUS_COLUMNS = tuple(PaperColumn(label, *about) for label, about in PAPER["previous_columns"].items())

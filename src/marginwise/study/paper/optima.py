@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
-from typing import Any, Self, get_type_hints
 
 import numpy as np
 
@@ -18,7 +15,8 @@ from marginwise.hyperparameters import Hyperparameters
 from marginwise.inference.sites import site_posterior
 from marginwise.likelihoods.slack import LINEAR
 from marginwise.study.judge import Judge
-from marginwise.study.paper.numbers import DATASETS, SEARCHED
+from marginwise.study.paper.compare import all_datasets
+from marginwise.study.paper.methods import WALKS
 from marginwise.study.paper.settings import ASCENT, MAXIMISED, nearest
 from marginwise.study.record import TrialRow
 from marginwise.study.report.summary import Trials
@@ -26,69 +24,20 @@ from marginwise.tuning import scan_line
 
 #: The criterion and slack that a method optimises. The sampled evidence gives gradients alone, so that along a line its
 #: value is that of expectation propagation; ends of quasi-Newton on that stand next to those of the ascents.
-_OPTIMISED = {
-    "le1-walk": ("laplace-evidence", "linear"),
-    "le2-walk": ("laplace-evidence", "quadratic"),
-    "gacv-walk": ("gacv", "linear"),
-    "span-walk": ("span", "quadratic"),
-    ASCENT: ("ep-evidence", "linear"),
-}
-CRITERIA = {
-    **_OPTIMISED,
-    **{nearest(method): criterion for method, criterion in _OPTIMISED.items()},
-    MAXIMISED: ("ep-evidence", "linear"),
-}
+_EVIDENCE = ("ep-evidence", "linear")
+_OPTIMISED = {name: (str(walk.criterion), walk.slack) for name, walk in WALKS.items()} | {ASCENT: _EVIDENCE}
+CRITERIA = _OPTIMISED | {nearest(name): criterion for name, criterion in _OPTIMISED.items()} | {MAXIMISED: _EVIDENCE}
 
 #: Two ends are separate optima if the criterion is worse between them by more than this: the gain at which the study's
 #: walks end is a tenth of it.
 LEAST_BARRIER = 1e-4
 
-#: The five methods of the paper whose ends are looked at.
-SCANNED = SEARCHED
-
 #: Returns the data that a trial was run on, None if they are gone.
 Load = Callable[[TrialRow], Benchmark | None]
 
 
-class _Record:
-    """A line of a CSV file: its columns are the fields."""
-
-    @classmethod
-    def write(cls, path: Path, items: Iterable[Self]) -> Path:
-        """Write some of them."""
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows([_text(getattr(item, name)) for name in names] for item in items)
-        return path
-
-    @classmethod
-    def read(cls, path: Path) -> list[Self]:
-        """Read what :meth:`write` wrote; none if there is no file."""
-        if not path.exists():
-            return []
-        kinds = {field.name: _READ[get_type_hints(cls)[field.name]] for field in fields(cls)}  # type: ignore[arg-type]
-        with path.open(newline="", encoding="utf-8") as file:
-            return [
-                cls(**{name: kinds[name](row[name]) for name in kinds if name in row}) for row in csv.DictReader(file)
-            ]
-
-
-_READ: dict[Any, Callable[[str], Any]] = {
-    str: str,
-    int: int,
-    float: float,
-    tuple[float, ...]: lambda text: tuple(float(part) for part in text.split()),
-}
-
-
-def _text(value: object) -> object:
-    return " ".join(f"{part:.6g}" for part in value) if isinstance(value, tuple) else value
-
-
 @dataclass(frozen=True)
-class Scan(_Record):
+class Scan:
     """A criterion along the straight line, in the logarithms, between the ends of two trials.
 
     ``scores`` are the criterion's values, with the sign that makes larger ones better.
@@ -115,7 +64,7 @@ class Scan(_Record):
 def scan_optima(trials: Trials, load: Load, *, pairs: int = 3, n_points: int = 21) -> list[Scan]:
     """Scan between the ends of pairs of trials of each method and data set, drawn at random, if on the same data."""
     scans = []
-    for dataset in dict.fromkeys((*DATASETS, *trials.datasets)):
+    for dataset in all_datasets(trials):
         for method, (name, slack) in CRITERIA.items():
             for first, other in _pairs(trials.done(dataset, method), load, pairs):
                 data = load(first)
@@ -143,7 +92,7 @@ def _end(row: TrialRow) -> Hyperparameters:
 
 
 @dataclass(frozen=True)
-class MajorityVote(_Record):
+class MajorityVote:
     """What becomes of the ends of a method's trials on one data set when they vote; errors in %.
 
     "One possible productive use of the high variability of classifiers produced by convergence to local optima … could
@@ -169,7 +118,7 @@ class MajorityVote(_Record):
 def vote(trials: Trials, load: Load) -> list[MajorityVote]:
     """Let the ends of each of the paper's methods vote, on every data set that can be loaded."""
     found = []
-    for dataset in dict.fromkeys((*DATASETS, *trials.datasets)):
+    for dataset in all_datasets(trials):
         for method, (name, slack) in CRITERIA.items():
             rows = [row for row in trials.done(dataset, method) if row.hyperparameters]
             if len(rows) < 2 or (data := load(rows[0])) is None:
@@ -192,7 +141,7 @@ def _chosen(wrong: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Paired(_Record):
+class Paired:
     """TunedSVC against ascents on the same test rows: the mean difference of their errors in %, and its standard error.
 
     A row's error is the share of trials that have its label wrong. ``predicted`` says how the ascents predict: by the
@@ -214,7 +163,7 @@ class Paired(_Record):
 def pair(trials: Trials, load: Load) -> list[Paired]:
     """Pair TunedSVC with the ascents, on every data set that can be loaded."""
     found = []
-    for dataset in dict.fromkeys((*DATASETS, *trials.datasets)):
+    for dataset in all_datasets(trials):
         tuned = [row for row in trials.done(dataset, "tuned-svc") if row.wrong is not None]
         for method in (ASCENT, nearest(ASCENT)):
             ascents = [row for row in trials.done(dataset, method) if row.hyperparameters]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ class Panel:
     columns: tuple[str, ...] = ()
     scales: int = 0
     prefix: str = ""
-    colour: str = SERIES[0]
+    colour: int = 0
     log: bool = False
     near_least: bool = False
 
@@ -52,67 +52,23 @@ class Layout:
     mosaic: str
     size: tuple[float, float]
     axis: str
-    words: tuple[str, ...]
+    words: Sequence[str]
     caption: str
-    panels: dict[str, Panel]
+    panels: Mapping[str, Panel]
 
 
-_ERROR = Panel("test error (%)", ("test_error",), colour=INK)
+def _layouts() -> Iterator[Layout]:
+    """Yield the declared figures."""
+    for name, about in paper.declared("paths").items():
+        panels = {letter: Panel(**panel) for letter, panel in about.pop("panels").items()}
+        yield Layout(name, **about, panels=panels)
 
-#: Fig. twonorm_lz of the paper: a greedy random walk on a simple criterion.
-WALK = Layout(
-    "walk",
-    "CCCKKK;OOOLLL;VVGGEE",
-    (8.5, 6.0),
-    "evaluation",
-    ("C", "k0", "koff", "value"),
-    "Tuning by a greedy random walk ({method}) on {where}: hyperparameters, of the length scales {scales}; the "
-    "criterion; and the test error, which the walk does not see, and GACV, which it does not follow, where recorded.",
-    {
-        "C": Panel("C", ("C",), log=True),
-        "K": Panel("k₀", ("k0",), log=True),
-        "O": Panel("k_off", ("koff",), log=True),
-        "L": Panel("length scales", scales=5, log=True),
-        "V": Panel("criterion of {method}", ("value",), colour=SERIES[1]),
-        "G": Panel("GACV", ("gacv",), colour=SERIES[2]),
-        "E": _ERROR,
-    },
-)
 
-#: Figs. twonorm_ll and twonorm_kkc: length scales, and k0, koff and C, along an ascent of the evidence.
-ASCENT_SCALES = Layout(
-    "ascent-length-scales",
-    "L;G;E",
-    (7.0, 6.0),
-    "step",
-    (),
-    "Length scales along gradient ascent on the evidence, {where}: {scales} of them, the gradient of the evidence in "
-    "their logarithms, and the test error.",
-    {
-        "L": Panel("length scales", scales=6, log=True),
-        "G": Panel("gradient of the evidence in ln l", scales=6, prefix="g_"),
-        "E": _ERROR,
-    },
-)
-ASCENT_AMPLITUDES = Layout(
-    "ascent-amplitudes",
-    "Kk;Oo;Cc;Ee",
-    (8.5, 7.5),
-    "step",
-    ("k0", "koff", "C"),
-    "k₀, k_off and C along gradient ascent on the evidence, {where}, with their gradients; below, the test error, at "
-    "the right near its least value: it may rise again while the evidence still grows.",
-    {
-        "K": Panel("k₀", ("k0",), log=True),
-        "k": Panel("gradient in ln k₀", ("g_k0",)),
-        "O": Panel("k_off", ("koff",), colour=SERIES[1], log=True),
-        "o": Panel("gradient in ln k_off", ("g_koff",), colour=SERIES[1]),
-        "C": Panel("C", ("C",), colour=SERIES[2], log=True),
-        "c": Panel("gradient in ln C", ("g_C",), colour=SERIES[2]),
-        "E": _ERROR,
-        "e": Panel("test error (%), near its least", ("test_error",), colour=INK, near_least=True),
-    },
-)
+#: A walk on a simple criterion; length scales, and k0, koff and C, along an ascent of the evidence.
+WALK, *ASCENT_LAYOUTS = _layouts()
+
+#: Colours of lines; the last is that of test errors.
+_COLOURS = (*SERIES[:3], INK)
 
 
 @dataclass(frozen=True)
@@ -157,7 +113,7 @@ class PathFigure(Drawing):
 
     def _draw(self, axes: Axes, panel: Panel) -> None:
         names = self._scales() if panel.scales else panel.columns
-        colours = SERIES if panel.scales else (panel.colour,)
+        colours = SERIES if panel.scales else (_COLOURS[panel.colour],)
         for name, colour in zip(names, colours, strict=False):
             column = np.array(self.trace.get(f"{panel.prefix}{name}", ()))
             if len(column):
@@ -190,7 +146,7 @@ def paths(found: Iterable[Shown]) -> list[Drawing]:
     return [
         PathFigure(row, trace, layout)
         for row, trace in found
-        for layout in ((ASCENT_SCALES, ASCENT_AMPLITUDES) if row.method.startswith(ASCENT) else (WALK,))
+        for layout in (ASCENT_LAYOUTS if row.method.startswith(ASCENT) else [WALK])
     ]
 
 
@@ -201,7 +157,7 @@ def shown_paths(store: Store, findings: Findings) -> list[Shown]:
     length scales, one from a random start.
     """
     walk = _typical(store, findings.trials, "le1-walk")
-    ascent = _typical(store, findings.varied, EQUAL_SCALES) or _typical(store, findings.trials, ASCENT)
+    ascent = _typical(store, findings.trials, EQUAL_SCALES) or _typical(store, findings.trials, ASCENT)
     return [shown for shown in (walk, ascent) if shown is not None]
 
 
@@ -230,7 +186,7 @@ def write_shown(path: Path, shown: Iterable[Shown]) -> None:
 
 def read_shown(path: Path, findings: Findings) -> list[Shown]:
     """Read what :func:`write_shown` wrote; nothing if there is no file."""
-    rows = {(row.dataset, row.method, row.number): row for row in findings.everything().rows}
+    rows = {(row.dataset, row.method, row.number): row for row in findings.trials.rows}
     records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     keys = [(record["dataset"], record["method"], record["number"]) for record in records]
     return [(rows[key], record["trace"]) for key, record in zip(keys, records, strict=True) if key in rows]

@@ -12,17 +12,14 @@ from marginwise.study.paper.settings import (
     ASCENT,
     DELVE,
     DRAWN,
-    EP_ASCENT,
     EQUAL_SCALES,
     MAXIMISED,
-    NORMALISED,
+    MORE_TRIALS,
+    MORE_TRIALS_ON_WDBC,
     PAPER_TRIALS,
-    REPEATED,
-    SCANNED_SMOOTHING,
     WALK_NAMES,
     colour_draws,
     draws,
-    in_setting,
     nearest,
 )
 from marginwise.study.plan import Effort, Plan
@@ -35,12 +32,9 @@ PAPER_EXCEPTIONS: Mapping[tuple[str, str], int] = {("crabs", method): 25 for met
 OWN_TRIALS = 3
 OWN_METHODS = tuple(name for name in METHODS if not any(slow in name for slow in ("-walk", "-ascent")))
 
-#: Trials of a variant, enough to see what changes a mean by more than it varies; of one that a sentence rests on; of an
-#: ascent from one start; and on each draw of Crabs that is even in colour alone.
-_VARIED_TRIALS, _REPEATS = 2, 3
-_MANY = {name: 25 if column == "LE2" else 10 for name, (column, _, _) in SCANNED_SMOOTHING.items()}
-_MANY |= {REPEATED: _REPEATS, **dict.fromkeys((EP_ASCENT, NORMALISED, in_setting(ASCENT, "slow-linear")), 10)}
-_COLOUR_WALKS, _COLOUR_ASCENTS = 5, 2
+#: Trials of a variant, enough to see what changes a mean by more than it varies; of walks and ascents on each draw of
+#: Crabs that is even in colour alone.
+_VARIED_TRIALS, _COLOUR_WALKS, _COLOUR_ASCENTS = 2, 5, 2
 
 
 def paper_plan(data_dir: str | None = None) -> Plan:
@@ -136,7 +130,8 @@ def sensitivity_plan(data_dir: str | None = None) -> Plan:
     searches = [*map(nearest, WALK_NAMES), nearest(ASCENT)]
     on_draws = [*searches, *(column.method for column in PREVIOUS_COLUMNS)]
     every = {**VARIED, **{name: METHODS[name] for name in (*on_draws, MAXIMISED)}}
-    counts = {(dataset, name): _MANY.get(name, _VARIED_TRIALS) for dataset in benchmarks() for name in every}
+    counts = {(dataset, name): MORE_TRIALS.get(name, _VARIED_TRIALS) for dataset in benchmarks() for name in every}
+    counts |= {("wdbc", name): count for name, count in MORE_TRIALS_ON_WDBC.items()}
     counts |= {(dataset, EQUAL_SCALES): int(dataset == "twonorm") for dataset in benchmarks()}
     counts |= {(dataset, name): 0 for dataset in benchmarks() for name in GRADIENTS}
     counts |= {(dataset, name): 1 for dataset in SIZED for name in GRADIENTS}

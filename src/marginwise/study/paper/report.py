@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from marginwise._wording import numbered
 from marginwise.display.document import Document, PagePart, Section
 from marginwise.display.drawing import FORMATS, Drawing
-from marginwise.display.table import minus
+from marginwise.display.table import PageTable, minus
 from marginwise.study.paper import figures, paths, tables, variations
 from marginwise.study.paper.compare import all_datasets, all_methods, compare_previous, over_draws
-from marginwise.study.paper.findings import Findings, gather, parted
+from marginwise.study.paper.findings import Findings, gather
 from marginwise.study.paper.optima import MajorityVote, Paired, Scan
 from marginwise.study.paper.settings import DRAWN
 from marginwise.study.paper.story import first_part, told
 from marginwise.study.record import read_rows, write_rows
-from marginwise.study.report import closing_sections
+from marginwise.study.report import Trials, closing_sections
 from marginwise.study.report.tables import methods as methods_tables
 from marginwise.study.report.tables import spread
 from marginwise.study.store import Store
@@ -25,6 +26,9 @@ TITLE = "Model selection for support vector machines, run again"
 
 #: Random pairs of ends of each method and data set between which the criterion is evaluated for the documentation.
 PAIRS = 20
+
+#: What there is in addition to trials, by the names of its files and of the fields of findings.
+_KINDS: Mapping[str, type] = {"scans": Scan, "votes": MajorityVote, "pairs": Paired}
 
 _LEAD = """Every number is computed from [trials](reproduction.csv) and from what their ends tell ([lines between
 them](reproduction-scans.csv), [votes](reproduction-votes.csv), [pairs](reproduction-pairs.csv)); [the
@@ -83,52 +87,42 @@ def write_reproduction(directory: str | Path, store: Store | None = None) -> Pat
     """Write reproduction.md and its figures into a directory, from the tables there or from a store.
 
     With a store, the tables are made first: reproduction.csv, reproduction-scans.csv, reproduction-votes.csv,
-    reproduction-pairs.csv, and reproduction-paths.json with the searches that figures show. Where there are tables
-    already, whole cells are replaced, of a data set and a method: those that the store has as many trials of.
+    reproduction-pairs.csv, and reproduction-paths.json with the searches that figures show.
     """
     directory = Path(directory)
-    shown_file = directory / "reproduction-paths.json"
-    findings = _read(directory)
+    shown = directory / "reproduction-paths.json"
     if store is not None:
         found = gather(store, pairs=PAIRS)
-        if findings.cells().keys() <= findings.whole_cells(found):  # a part of a study has not all paths
-            paths.write_shown(shown_file, paths.shown_paths(store, found))
-        _write(directory, findings.with_cells(found), "reproduction", "reproduction-")
-        findings = _read(directory)  # as the page is made again: numbers in tables are rounded
-    sections = contents(findings, paths.paths(paths.read_shown(shown_file, findings)))
-    for section in sections:  # large files, which only the report has
-        section.parts[:] = [part for part in section.parts if not isinstance(part, figures.Spread)]
-    document = Document("What holds of the paper's numbers", "", sections)
+        paths.write_shown(shown, paths.shown_paths(store, found))
+        _write(directory, found, "reproduction", "reproduction-")
+    findings = read_tables(
+        directory
+    )  # also of a store: the page is the same when it is made again from rounded numbers
+    sections = contents(findings, paths.paths(paths.read_shown(shown, findings)))
     (directory / "images").mkdir(exist_ok=True)
     for section in sections:
+        section.parts[:] = [part for part in section.parts if not isinstance(part, figures.Spread)]  # too large
         for part in section.parts:
             if isinstance(part, Drawing):
                 part.save(directory / "images", prefix="reproduction-", formats=("svg",))
+    document = Document("What holds of the paper's numbers", "", sections)
     title, _, rest = document.markdown(figures="images/reproduction-").partition("\n\n")
     path = directory / "reproduction.md"
     path.write_text(f"{title}\n\n{_LEAD}\n{rest}", encoding="utf-8")  # the lead is Markdown, and no text of others
     return path
 
 
-def _read(directory: Path) -> Findings:
+def read_tables(directory: Path) -> Findings:
     """Read the tables of the page; none where there are none."""
-    rows = directory / "reproduction.csv"
-    trials, varied = parted(read_rows(rows) if rows.exists() else [])
-    return Findings(
-        trials,
-        Scan.read(directory / "reproduction-scans.csv"),
-        MajorityVote.read(directory / "reproduction-votes.csv"),
-        Paired.read(directory / "reproduction-pairs.csv"),
-        varied=varied,
-    )
+    rest: Any = {name: read_rows(directory / f"reproduction-{name}.csv", kind) for name, kind in _KINDS.items()}
+    return Findings(Trials(read_rows(directory / "reproduction.csv")), **rest)
 
 
 def _write(directory: Path, findings: Findings, trials: str, prefix: str) -> None:
     """Write what the page is made from as CSV."""
-    write_rows(directory / f"{trials}.csv", findings.everything().rows)
-    Scan.write(directory / f"{prefix}scans.csv", findings.scans)
-    MajorityVote.write(directory / f"{prefix}votes.csv", findings.votes)
-    Paired.write(directory / f"{prefix}pairs.csv", findings.pairs)
+    write_rows(directory / f"{trials}.csv", findings.trials.rows)
+    for name, kind in _KINDS.items():
+        write_rows(directory / f"{prefix}{name}.csv", getattr(findings, name), kind)
 
 
 def contents(findings: Findings, searches: Sequence[Drawing]) -> list[Section]:
@@ -173,14 +167,16 @@ def contents(findings: Findings, searches: Sequence[Drawing]) -> list[Section]:
     }
     found = [*first_part(findings)]
     for title, parts in appendix.items():
-        if shown := [part for part in parts if part is not None]:
+        if shown := [
+            part for part in parts if part is not None and not (isinstance(part, PageTable) and not part.rows)
+        ]:
             found.append(Section(f"Appendix: {title[0].lower()}{title[1:]}", shown))
     return [*found, *closing_sections(trials)]
 
 
 def _variations(findings: Findings) -> list[PagePart | str | None]:
     """Show what the paper leaves open, and how much depends on it."""
-    if not findings.varied.rows:
+    if not findings.varied:
         return ["No setting was varied yet: marginwise study run --sensitivity.", variations.papers_sampler(findings)]
     return [
         *variations.settings(findings),
@@ -198,7 +194,7 @@ def _variations(findings: Findings) -> list[PagePart | str | None]:
 
 def _previous_misses(findings: Findings) -> list[str]:
     """Say of cells of table 5 that are more than 2 standard errors away whether the draw of the data may be why."""
-    cells, trials = [], findings.everything()
+    cells, trials = [], findings.trials
     for cell in compare_previous(findings.trials):
         z = cell.in_standard_errors
         if z is None or abs(z) <= 2 or cell.published is None:
@@ -210,6 +206,6 @@ def _previous_misses(findings: Findings) -> list[str]:
             continue
         inside = abs(cell.published - over.mean) <= 2 * over.sd
         cells.append(f"{name}: over draws {spread(over)}, {'which has' if inside else 'far from'} the quoted number")
-    if not cells or not findings.varied.rows:
+    if not cells or not findings.varied:
         return []
     return [told("previous", cells="; ".join(cells))]

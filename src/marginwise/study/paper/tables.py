@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.resources import files
-from typing import Any
+from itertools import chain
 
 import numpy as np
 
@@ -26,7 +24,6 @@ from marginwise.study.paper.compare import (
 )
 from marginwise.study.paper.findings import Findings
 from marginwise.study.paper.numbers import DATASETS, EVIDENCE, PREVIOUS_COLUMNS, SIMPLE, PaperColumn
-from marginwise.study.paper.optima import SCANNED
 from marginwise.study.paper.probes import FLIPPED, NOISE_DRAWS
 from marginwise.study.paper.settings import (
     ASCENT_SETTINGS,
@@ -49,7 +46,7 @@ from marginwise.study.report.tables import C, Entry, R, spread
 Where = tuple[str, PaperColumn]
 
 #: What is said around the numbers, from ``words.toml``.
-WORDS: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+WORDS = paper.declared("words")
 
 
 def titled(name: str, /, **fill: object) -> tuple[str, str]:
@@ -120,7 +117,7 @@ def claims(findings: Findings) -> PageTable:
     """List the paper's claims, each with its verdict in every setting, and the numbers and the rule behind it."""
     tones = {HOLDS: "good", ANSWERED: "good", IN_PART: "mixed", FAILS: "bad", UNTESTED: ""}
     views = {name: judged(view) for name, view in findings.settings().items()}
-    elsewhere = held_in(findings) if findings.varied.rows else {}
+    elsewhere = held_in(findings) if findings.varied else {}
     rows: list[list[Value]] = []
     records: list[dict[str, object]] = []
     for number, claim in enumerate(CLAIMS, start=1):
@@ -188,9 +185,14 @@ def misses(findings: Findings) -> PageTable:
     """List cells not within one of the paper's standard deviations, with the experiments that move them there."""
     rows: list[list[Value]] = []
     for cell in missed(findings.nearest().trials):
-        known = f"Ours: {cell.ours.best:.1f} to {cell.ours.worst:.1f} %, median {cell.ours.median:.1f}."
-        moved = movers(findings, cell)
-        known += f" Within one standard deviation {'; '.join(moved)}." if moved else " By no experiment within one."
+        known = f"Ours: {cell.ours.best:.1f} to {cell.ours.worst:.1f} %, median {cell.ours.median:.1f}. "
+        tried = experiments(findings, cell)
+        if moved := movers(findings, cell):
+            known += f"Of {len(tried)} experiments these bring it within one: {'; '.join(moved)}."
+        elif tried:
+            name, other = min(tried.items(), key=lambda one: abs(one[1].distance or np.inf))
+            nearest_one = f"the nearest is with {name} ({spread(other.ours)})"
+            known += f"None of {len(tried)} experiments brings it within one; {nearest_one}."
         rows.append([cell.name, signed(cell.distance), known])
     header = ["Cell", "ours − theirs, in their sd", "what experiments show"]
     records: list[dict[str, object]] = [
@@ -206,14 +208,20 @@ def missed(trials: Trials, multiple: float = 1) -> list[Comparison]:
 
 
 def movers(findings: Findings, cell: Comparison) -> list[str]:
-    """Return what brings a cell within one of the paper's standard deviations: settings, smoothing, other draws."""
-    trials, walked = findings.everything(), cell.column in SIMPLE
+    """Return the experiments that bring a cell within one of the paper's standard deviations."""
+    found = experiments(findings, cell).items()
+    return [f"with {name} ({spread(other.ours)})" for name, other in found if other.within(1)]
+
+
+def experiments(findings: Findings, cell: Comparison) -> dict[str, Comparison]:
+    """Return what a cell is elsewhere, where there are trials: in other settings and smoothing, on other draws."""
+    trials, walked = findings.trials, cell.column in SIMPLE
     own, kind = nearest(cell.column.method), "walks" if walked else "ascents"
     settings: Iterable[str] = WALK_SETTINGS if walked else ASCENT_SETTINGS
     tried = {f"the {kind} {key}": in_setting(cell.column.method, key) for key in settings}
-    tried |= {name: name for name, method in SMOOTHED.items() if method == cell.column.method}
-    tried |= {name: name for name, (label, _, _) in SCANNED_SMOOTHING.items() if label == cell.column.label}
-    found = {name: compared(trials, cell.dataset, cell.column, method) for name, method in tried.items()}
+    smoothed = (SMOOTHED | SCANNED_SMOOTHING).items()
+    tried |= {name: name for name, one in smoothed if walked and one.walk == cell.column.method}
+    found = {n: compared(trials, cell.dataset, cell.column, method) for n, method in tried.items() if method != own}
     if (file := DELVE.get(cell.dataset)) is not None:
         found["the file of the DELVE archive"] = compared(trials, cell.dataset, cell.column, own, file)
     if cell.dataset == "crabs":
@@ -221,7 +229,7 @@ def movers(findings: Findings, cell: Comparison) -> list[str]:
         found["the mean over draws even in colour alone"] = coloured
     if cell.dataset in DRAWN:
         found["the mean over draws"] = over_draws(trials, cell.dataset, cell.column, own)
-    return [f"with {name} ({spread(other.ours)})" for name, other in found.items() if other.within(1)]
+    return {name: other for name, other in found.items() if other.ours.n}
 
 
 def best(trials: Trials, setting: str) -> PageTable:
@@ -307,10 +315,10 @@ _BY_HMC = PaperColumn("Evid grad, HMC", HMC)
 
 def lengths(findings: Findings) -> PageTable:
     """Return how many steps of the paper's walks fit into its hour, next to the evaluations of ours."""
-    trials = findings.everything()
+    trials = findings.trials
 
     def entry(dataset: str, column: PaperColumn) -> Entry:
-        hour = 3600 / paper.SECONDS[dataset][1 + SIMPLE.index(column)]
+        hour = in_an_hour(dataset, column)
         found = {key: mean for key in (THOROUGH, "loose", "looser") if (mean := sweeps(trials, dataset, column, key))}
         text = ", ".join(f"{key} {mean:,.0f}{' !' if mean > hour else ''}" for key, mean in found.items())
         return Cell(f"{hour:,.0f}", hour, detail=text), {"in_an_hour": hour, **found}
@@ -322,6 +330,11 @@ def sweeps(trials: Trials, dataset: str, column: PaperColumn, setting: str) -> f
     """Return how many sweeps over all hyperparameters the walks of a criterion take in a setting, on average."""
     mean = trials.sample(dataset, in_setting(column.method, setting), "evaluations").mean
     return None if mean is None else mean / searched(dataset, column)
+
+
+def in_an_hour(dataset: str, column: PaperColumn) -> float:
+    """Return how many steps of a simple criterion fit into an hour, by the paper's times."""
+    return 3600 / paper.SECONDS[dataset][1 + SIMPLE.index(column)]
 
 
 def searched(dataset: str, column: PaperColumn) -> int:
@@ -349,27 +362,25 @@ def barriers(findings: Findings, setting: str) -> PageTable:
         return Cell(f"{separate} of {len(found)}", separate, detail=f"{greatest:.2g}"), numbers
 
     rows = {name: paper.label(name) for name in dict.fromkeys([*DATASETS, *(s.dataset for s in findings.scans)])}
-    return grid("scans", rows, labels_of(SCANNED), entry, stem=f"scans-{_stem(setting)}", setting=setting)
+    return grid("scans", rows, labels_of(paper.SEARCHED), entry, stem=f"scans-{_stem(setting)}", setting=setting)
 
 
-def known_noise(findings: Findings) -> PageTable | None:
-    """Show where the evidence is greatest on data with known noise; None without any."""
-    trials = findings.varied
+def known_noise(findings: Findings) -> PageTable:
+    """Show where the evidence is greatest on data with known noise."""
 
     def entry(flipped: float, what: str) -> Entry | None:
         names = [f"noise-{flipped:g}-{draw}" for draw in range(NOISE_DRAWS)]
-        ends = [end for name in names for end in trials.hyperparameters(name, MAXIMISED)]
+        if what == "test error (%)":
+            errors = (findings.trials.sample(name, MAXIMISED).values for name in names)
+            return sample_entry(Sample(tuple(chain.from_iterable(errors))))
+        ends = [end["Ck".index(what[0])] for name in names for end in findings.trials.hyperparameters(name, MAXIMISED)]
         if not ends:
             return None
-        values = np.array(ends)[:, 0 if what == "C" else 1]
-        if what == "test error (%)":
-            return sample_entry(Sample(tuple(v for name in names for v in trials.sample(name, MAXIMISED).values)))
-        middle = float(np.median(values))
-        return Cell(f"{middle:,.3g} ({len(ends)})", middle, detail=f"{values.min():,.3g} to {values.max():,.3g}"), {}
+        middle = float(np.median(ends))
+        return Cell(f"{middle:,.3g} ({len(ends)})", middle, detail=f"{min(ends):,.3g} to {max(ends):,.3g}"), {}
 
     columns = {what: what for what in ("k0", "C", "test error (%)")}
-    table = grid("known-noise", {p: f"{p:.0%}" for p in FLIPPED}, columns, entry, "Labels flipped")
-    return table if table.rows else None
+    return grid("known-noise", {p: f"{p:.0%}" for p in FLIPPED}, columns, entry, "Labels flipped")
 
 
 def _stem(setting: str) -> str:

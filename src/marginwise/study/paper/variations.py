@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,7 @@ from marginwise.study.paper.settings import (
     SMOOTHED,
     THOROUGH,
     WALK_SETTINGS,
-    AscentSetting,
-    WalkSetting,
+    Setting,
     in_setting,
     nearest,
 )
@@ -47,8 +47,8 @@ from marginwise.study.report.tables import Entry
 
 def settings(findings: Findings) -> list[PageTable]:
     """Show the declared settings of walks and ascents: what they are, the paper's cells in each, and how near it is."""
-    found, trials = [], findings.everything()
-    kinds: dict[str, tuple[Mapping[str, WalkSetting | AscentSetting], Sequence[PaperColumn]]] = {
+    found, trials = [], findings.trials
+    kinds: dict[str, tuple[Mapping[str, Setting[Any]], Sequence[PaperColumn]]] = {
         "walks": (WALK_SETTINGS, SIMPLE),
         "ascents": (ASCENT_SETTINGS, (EVIDENCE, EARLY)),
     }
@@ -95,7 +95,7 @@ def _near(trials: Trials, kind: str, keys: Iterable[str], columns: Sequence[Pape
 
 def courses(findings: Findings) -> PageTable:
     """Show steps and final amplitudes of the ascents in every setting."""
-    trials = findings.everything()
+    trials = findings.trials
 
     def entry(key: str, dataset: str) -> Entry | None:
         method = in_setting(EVIDENCE.method, key)
@@ -110,7 +110,7 @@ def courses(findings: Findings) -> PageTable:
 
 def other_draws(findings: Findings) -> PageTable:
     """Show cells over draws of the data sets that are drawn, and on the files of the DELVE archive."""
-    trials = findings.everything()
+    trials = findings.trials
 
     def entry(where: Where, what: str) -> Entry | None:
         dataset, column = where
@@ -134,11 +134,11 @@ def other_draws(findings: Findings) -> PageTable:
 
 def smoothing(findings: Findings) -> list[PageTable]:
     """Show walks with other smoothing parameters: thorough ones, and those of the scan in the nearest setting."""
-    trials, columns = findings.everything(), {column.label: column for column in SIMPLE}
-    methods = dict.fromkeys(SMOOTHED.values())
-    rows = {name: name for method in methods for name in (method, *(n for n, own in SMOOTHED.items() if own == method))}
-    scanned = {(nearest(columns[label].method), label): f"{label}, as printed" for label in ("LE2", "Span")}
-    scanned |= {(name, label): f"{label}, {words}" for name, (label, _, words) in SCANNED_SMOOTHING.items()}
+    trials, columns = findings.trials, {column.method: column for column in SIMPLE}
+    walks = dict.fromkeys(one.walk for one in SMOOTHED.values())
+    rows = {name: name for walk in walks for name in (walk, *(n for n, one in SMOOTHED.items() if one.walk == walk))}
+    scanned = {(nearest(walk), walk): f"{columns[walk].label}, as printed" for walk in walks}
+    scanned |= {(name, s.walk): f"{columns[s.walk].label}, {s.words}" for name, s in SCANNED_SMOOTHING.items()}
 
     def entry(walk: tuple[str, str], dataset: str) -> Entry | None:
         cell = compared(trials, dataset, columns[walk[1]], walk[0])
@@ -150,9 +150,9 @@ def smoothing(findings: Findings) -> list[PageTable]:
     ]
 
 
-def papers_sampler(findings: Findings) -> PageTable | None:
-    """Show the ascents by the paper's sampler next to guided ones from the same start; None without any."""
-    trials = findings.everything()
+def papers_sampler(findings: Findings) -> PageTable:
+    """Show the ascents by the paper's sampler next to guided ones from the same start."""
+    trials = findings.trials
 
     def entry(dataset: str, what: str) -> Entry | None:
         own, guided = trials.done(dataset, HMC), trials.done(dataset, REPEATED)
@@ -168,24 +168,22 @@ def papers_sampler(findings: Findings) -> PageTable | None:
         return Cell(f"{apart:.1f}", apart, detail=f"{np.median(moved):.2g} in ln λ"), {"ends": apart}
 
     columns = ("test error (%)", "guided", "difference of the ends", "steps")
-    table = grid("hmc", DATASETS, {name: name for name in columns}, entry)
-    return table if table.rows else None
+    return grid("hmc", DATASETS, {name: name for name in columns}, entry)
 
 
-def normalised(findings: Findings) -> PageTable | None:
-    """Show ascents on the evidence as it is and on that of the normalised model, from the same starts; None without."""
-    trials = findings.everything()
+def normalised(findings: Findings) -> PageTable:
+    """Show ascents on the evidence as it is and on that of the normalised model, from the same starts."""
+    trials = findings.trials
     models, ends = (
         {EP_ASCENT: "as it is", NORMALISED: "normalised"},
         {"test": "last", "oracle": "least", "early": "validated"},
     )
     kinds = {(m, f"{end}_error"): f"{model}, {what}" for m, model in models.items() for end, what in ends.items()}
-    table = grid("normalised", DATASETS, kinds, lambda dataset, kind: sample_entry(trials.sample(dataset, *kind)))
-    return table if table.rows else None
+    return grid("normalised", DATASETS, kinds, lambda dataset, kind: sample_entry(trials.sample(dataset, *kind)))
 
 
-def pairs(findings: Findings) -> PageTable | None:
-    """Show TunedSVC against the ascents, row by row of the test set; None without any."""
+def pairs(findings: Findings) -> PageTable:
+    """Show TunedSVC against the ascents, row by row of the test set."""
     found = {(pair.dataset, pair.method, pair.predicted): pair for pair in findings.pairs}
 
     def entry(dataset: str, kind: tuple[str, str]) -> Entry | None:
@@ -198,8 +196,7 @@ def pairs(findings: Findings) -> PageTable | None:
 
     methods = {EVIDENCE.method: THOROUGH, nearest(EVIDENCE.method): NEAREST}
     columns = {(m, by): f"{name}, {by}" for m, name in methods.items() for by in ("posterior", "svm")}
-    table = grid("pairs", DATASETS, columns, entry)
-    return table if table.rows else None
+    return grid("pairs", DATASETS, columns, entry)
 
 
 def votes(findings: Findings) -> PageTable:
@@ -215,9 +212,9 @@ def votes(findings: Findings) -> PageTable:
     return grid("votes", {dataset: paper.label(dataset) for dataset, _ in found}, labels_of(SIMPLE), entry)
 
 
-def sampling_cost(findings: Findings) -> PageTable | None:
-    """Show what a gradient by the paper's sampler costs, by rows and C; None without any."""
-    trials = findings.varied
+def sampling_cost(findings: Findings) -> PageTable:
+    """Show what a gradient by the paper's sampler costs, by rows and C."""
+    trials = findings.trials
 
     def entry(dataset: str, method: str) -> Entry | None:
         if not (rows := trials.done(dataset, method)):
@@ -227,5 +224,4 @@ def sampling_cost(findings: Findings) -> PageTable | None:
         return Cell(f"{seconds:.2g} s", seconds, detail=shown), dict(rows[0].extra)
 
     columns = {name: f"C = {C:g}" for name, C in zip(GRADIENTS, CS, strict=True)}
-    table = grid("sampling-cost", {name: name.removeprefix("rows-") for name in SIZED}, columns, entry, "Rows")
-    return table if table.rows else None
+    return grid("sampling-cost", {name: name.removeprefix("rows-") for name in SIZED}, columns, entry, "Rows")

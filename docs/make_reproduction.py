@@ -61,7 +61,8 @@ def _error(row: TrialRow) -> float:
 def missing(store: Store) -> str:
     """Say which trials of the study are not in the store; nothing if all are."""
     done = store.settled(float("inf"))
-    left = [t for plan in (paper_plan(), sensitivity_plan("DIR")) for t in plan.enumerate() if t not in done]
+    trials = dict.fromkeys([*paper_plan().enumerate(), *sensitivity_plan("DIR").enumerate()])  # they share some
+    left = [trial for trial in trials if trial not in done]
     return f"{len(left)} trials are missing, the first {left[0].name}" if left else ""
 
 

@@ -175,7 +175,7 @@ def test_libsvm_with_three_classes(run, tmp_path: Path) -> None:
     assert code == 0
     assert out.splitlines()[0] == "prediction,p(0),p(1),p(2)"
     assert len(out.splitlines()) == 1 + len(y[1::9])
-    assert "the table has 'label', too" in err
+    assert "the table also has 'label'" in err
 
 
 def test_table_from_standard_input_and_columns_by_position(run, folder: Path) -> None:

@@ -70,7 +70,7 @@ def test_without_a_place_for_compiled_code_it_works_and_warns_once(folder: Path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "0.5 None\n"
     assert done.stderr.count("Warning") == 1
-    assert "set NUMBA_CACHE_DIR to a directory that can be written" in done.stderr
+    assert "set NUMBA_CACHE_DIR to a writable directory" in done.stderr
 
 
 def test_the_place_that_the_warning_asks_for_is_used(folder: Path) -> None:

@@ -115,6 +115,17 @@ def test_predictions_without_target_and_with_other_columns(run, folder: Path, tm
     assert result["error"] is None
 
 
+def test_quiet_silences_remarks_and_no_warnings(run, folder: Path, tmp_path: Path) -> None:
+    new = write_csv(tmp_path / "new.csv", [{**row, "age": 1e6} for row in patients(1, seed=1)])
+    remark, warning = "the table also has 'ill': error", "warning: 1 value far outside the training range: age"
+    _, _, err = run("predict", folder / "patients.skops", new)
+    assert remark in err
+    assert warning in err
+    _, _, err = run("predict", folder / "patients.skops", new, "--quiet")
+    assert remark not in err
+    assert warning in err
+
+
 def test_columns_are_carried_through(run, folder: Path, tmp_path: Path) -> None:
     rows = [{**row, "note": "ab"[i % 2], "prediction": i} for i, row in enumerate(patients(5, seed=1))]
     predict = ["predict", folder / "patients.skops", write_csv(tmp_path / "new.csv", rows), "--quiet"]

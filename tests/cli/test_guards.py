@@ -63,7 +63,7 @@ def test_tables_that_are_refused(run, tmp_path: Path, command: str, columns: dic
         (
             {"seen": lambda i: f"2024-0{1 + i % 2}-{1 + i % 20:02}"},
             "column 'seen' holds dates, taken as numbers of days: a weekday or season is not seen unless it is a "
-            "column, too",
+            "column of its own",
         ),
     ],
     ids=["class of one row", "names", "row numbers", "dates"],

@@ -24,9 +24,11 @@ from killed import columns, walk
 import toys
 from marginwise._runtime.files import hold, sync
 from marginwise.covariance import Partition
+from marginwise.covariance.cells import Cells
 from marginwise.criteria.base import Criterion
 from marginwise.errors import InvalidInputError, MarginwiseError
 from marginwise.hyperparameters import paper_start
+from marginwise.kernels.rbf import RBF
 from marginwise.likelihoods import LINEAR
 from marginwise.priors import Prior
 from marginwise.problem import Problem
@@ -305,12 +307,16 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("changed", [field.name for field in fields(Problem)])
 @pytest.mark.parametrize("held_out", [False, True])
 def test_a_change_of_any_part_of_a_problem_is_seen(changed: str, held_out: bool) -> None:
-    """Also of parts that are added one day: all but the partition must be arrays, true or false, to be changed here."""
+    """Also of parts that are added one day: others than arrays, true or false are changed by hand."""
     cut, whole = (Partition.of(PROBLEM.X, np.ones(3), size) for size in (10, PROBLEM.n))
-    groups = np.arange(PROBLEM.n) // 2
-    problem = replace(PROBLEM, inducing=PROBLEM.X[:4], examples=np.ones(PROBLEM.n), partition=cut, groups=groups)
+    cells, others = (Cells.of(PROBLEM.X, RBF(3.0, 0.5), number, rank=3) for number in (2, 3))
+    problem = replace(PROBLEM, inducing=PROBLEM.X[:4], examples=np.ones(PROBLEM.n), partition=cut, cells=cells)
+    problem = replace(problem, groups=np.arange(PROBLEM.n) // 2)
     part = getattr(problem, changed)
-    opposite = not part if isinstance(part, bool) else whole if changed == "partition" else -part
+    if changed in ("partition", "cells"):
+        opposite = whole if changed == "partition" else others
+    else:
+        opposite = not part if isinstance(part, bool) else -part
     other = replace(problem, **{changed: opposite})
     space = Space.around(paper_start(3))
 

@@ -77,13 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
             remark(f"{sentence}\n")
         for name, words in inputs.unseen.items():
             remark(f"{name!r} has values that did not occur in training, each a category of its own: {some(words)}\n")
-        warn(warnings_of(far, strange, len(predictions)))
         if error is not None:
             remark(
                 f"the table also has {schema.target!r}: error {percent(error)} of {numbered(len(predictions), 'row')}, "
                 f"log-loss {'infinite' if log_loss is None else f'{log_loss:.3f}'}\n"
             )
-            warn(_trained_on(seen, model))
+    warn(warnings_of(far, strange, len(predictions)))
+    if error is not None:
+        warn(_trained_on(seen, model))
     result: dict[str, Any] = {
         "classes": model.classes_.tolist(),
         "predictions": predictions.tolist(),

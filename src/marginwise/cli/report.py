@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         page.write(draft)
     if arguments.plots is not None:
         page.write_pictures(pictures_folder(output), arguments.plots)
+    warn(dict.fromkeys(str(warning.message) for warning in caught))
     if not arguments.quiet:
-        warn(dict.fromkeys(str(warning.message) for warning in caught))
         tell(f"report {output}\n")
     return 0
 

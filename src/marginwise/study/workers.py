@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 from joblib import effective_n_jobs
 
 from marginwise._runtime.interrupts import hold_interrupts
+from marginwise._runtime.packages import require
 from marginwise._runtime.processes import check_n_jobs, process_pool, start_deaf
 from marginwise.errors import InvalidInputError, MarginwiseError, choose
 
@@ -95,10 +96,9 @@ class _Dask:
     """A Dask cluster. It runs again elsewhere what a killed worker had begun."""
 
     def __init__(self, scheduler: str | None) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise MarginwiseError("the backend 'dask' needs Dask: pip install marginwise[dask]") from None
+        require("distributed", "the backend 'dask' needs", "marginwise[dask]")
+        import distributed
+
         if scheduler is None:
             raise InvalidInputError("scheduler", scheduler, "the address of a Dask scheduler, as tcp://HOST:8786")
         try:

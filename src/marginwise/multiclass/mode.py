@@ -62,11 +62,13 @@ class ModeSearch(ABC):
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
+        #: Whether the curvature of a row is exact, as that of two classes is: θ_1 + θ_2 = 0 there.
+        self.is_exact = n_classes == 2
 
     @property
     def multiple(self) -> float:
         """The multiple of max_k p_k(1 - p_k) that is the curvature of a row."""
-        return _EXACT if self.n_classes == 2 else _CURVATURE
+        return _EXACT if self.is_exact else _CURVATURE
 
     @abstractmethod
     def state(self, position: Array, before: State | None = None) -> State:
@@ -90,8 +92,7 @@ def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool, rea
 
     ``warm`` says that the start is near it, ``ready`` that there is a curvature to begin with.
     """
-    two = search.n_classes == 2
-    here, every, early = search.state(start), _WARM_REFRESH if warm else _REFRESH, _NEAR if two else 1.0
+    here, every, early = search.state(start), _WARM_REFRESH if warm else _REFRESH, _NEAR if search.is_exact else 1.0
     moved = 0.0 if ready else np.inf
     history: list[tuple[State, State]] = []
     for step in range(_MAX_STEPS):
@@ -108,7 +109,7 @@ def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool, rea
             there = search.state(here.position + length * change, here)
         history.append((here, there))
         del history[:-_DEPTH]
-        mixed = _mixed(search, history) if search.combines_two or not two else None
+        mixed = _mixed(search, history) if search.combines_two or not search.is_exact else None
         better = None if mixed is None else search.state(mixed, here)
         moved = there.moved
         if better is not None and better.loss <= there.loss:
@@ -135,7 +136,7 @@ def softmax_mode(
         b = start.nu
         if start.tau.any():  # one step of Newton's method from where these sites were found
             b = search.solved(start.tau, b)
-            ready = problem.n_classes == 2  # of more their curvature is too small for steps
+            ready = search.is_exact  # otherwise their curvature is too small for steps
         position = np.array([covariance.times(b), b])
     mode = found(search, position, tolerance, warm=start is not None, ready=ready)
     return mode.position[0], mode.known

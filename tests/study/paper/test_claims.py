@@ -234,9 +234,9 @@ def test_the_course_of_ascents(published):
 
 
 def test_determinism_is_judged_by_the_papers_sampler(published):
-    ends = [row for row in published.trials.rows if row.method == "evidence-ascent" and row.number < 2]
+    ends = [row for row in published.trials.rows if row.method == "evidence-ascent" and row.number < 3]
 
-    def repeated(noise: float, most: int = 2) -> Findings:
+    def repeated(noise: float, most: int = 3) -> Findings:
         rows = [row for row in published.trials.rows if row.method != HMC]
         rows += [
             replace(row, method=HMC, hyperparameters=tuple(np.full(len(row.hyperparameters), 1 + noise * row.number)))
@@ -247,7 +247,7 @@ def test_determinism_is_judged_by_the_papers_sampler(published):
 
     words = "practically deterministic"
     assert (_verdict(words, repeated(1e-3)), _verdict(words, repeated(2.0))) == (HOLDS, FAILS)
-    assert _verdict(words, repeated(1e-3, most=1)) == UNTESTED
+    assert _verdict(words, repeated(1e-3, most=2)) == UNTESTED
 
 
 def test_smoothing_needs_variations(published):

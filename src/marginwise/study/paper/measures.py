@@ -19,7 +19,7 @@ Values = dict[str, float]
 Measure = Callable[..., Values]
 
 #: "Large values of k0"; one bin of the paper's histograms, in %; ascents from one start that show how they are spread.
-_LARGE_K0, _BIN, _REPEATS = 100.0, 2.0, 2
+_LARGE_K0, _BIN, _REPEATS = 100.0, 2.0, 3
 
 #: Each approximation of the evidence with each estimate of the error.
 _PAIRS = tuple(product(SIMPLE[:2], SIMPLE[2:]))

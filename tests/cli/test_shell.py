@@ -70,7 +70,8 @@ def test_table_from_a_pipe_and_results_to_one_that_closes(tmp_path: Path) -> Non
         out, err = fit.communicate(content, timeout=300)
     assert (fit.returncode, err) == (0, "")
     assert "60 rows" in out
-    write_csv(tmp_path / "many.csv", patients() * 200)
+    unlabelled = [{name: cell for name, cell in row.items() if name != "ill"} for row in patients()]
+    write_csv(tmp_path / "many.csv", unlabelled * 200)
     with start("predict", model, tmp_path / "many.csv", "--proba", "--quiet") as predict:
         assert predict.stdout.readline() == "prediction,p(no),p(yes)\n"
         predict.stdout.close()

@@ -98,11 +98,19 @@ def test_columns_go_in_waves(sent: int, monkeypatch: pytest.MonkeyPatch) -> None
     assert [len(wave) for wave in waves] == ([2, 2, 1] if sent == 1 else [5])
     np.testing.assert_array_equal(blocks.rows(_doubled, columns=[column]), 2.0 * column)
     np.testing.assert_allclose(blocks.total(_products, columns=[column]), TABLE.X.T @ column)
-    few = blocks.thinned(2)
-    assert few.sizes == blocks.sizes[::2]
-    parts = blocks.parts([column])[::2]
-    expected = np.concatenate([part for (part,) in parts])
-    np.testing.assert_array_equal(few.rows(_doubled, columns=[expected]), 2.0 * expected)
+
+
+def test_every_second_row_of_each_block() -> None:
+    column = np.arange(600.0)
+    for blocks in (as_blocks(chunked(TABLE.X)), as_blocks(TABLE.X, 60)):
+        few, (own,) = blocks.thinned(2, [column])
+        np.testing.assert_array_equal(own, np.concatenate([part[::2] for (part,) in blocks.parts([column])]))
+        np.testing.assert_array_equal(few.rows(_same), TABLE.X[own.astype(int)])
+        assert few.sizes == tuple(-(-size // 2) for size in blocks.sizes)
+
+
+def _same(X: np.ndarray) -> np.ndarray:
+    return X
 
 
 def _doubled(X: np.ndarray, column: np.ndarray) -> np.ndarray:

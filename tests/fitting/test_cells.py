@@ -44,7 +44,7 @@ def test_sizes_keep_within_bounds() -> None:
     for n in (10_000, 300_000, 10**6, 10**7, 10**8):
         features, number = cell_sizes(n)
         assert number * features**2 <= SCHEDULE.cell_numbers
-        assert features * n <= max(SCHEDULE.feature_numbers, SCHEDULE.tuning_rank * n)
+        assert features**2 * n <= max(SCHEDULE.cell_pass_cost, SCHEDULE.tuning_rank**2 * n)
         assert number * SCHEDULE.cell_rows <= n
 
 

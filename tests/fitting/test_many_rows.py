@@ -62,14 +62,56 @@ def test_two_classes_are_trained_in_several_partitions(table, schedule) -> None:
 @pytest.mark.parametrize("members", [1, 2, 8])
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_blocks_fit_into_memory(members: int, n_classes: int) -> None:
-    """With more rows they get smaller, then there is one partition, and then none at all."""
+    """With more rows they get smaller, and then there are none at all."""
     sizes = [(n, local_size(n, n_classes, members)) for n in np.geomspace(2000, 10**6, 200).astype(int).tolist()]
     for n, (m, partitions) in sizes:
         assert m == 0 or m >= SCHEDULE.least_local
         assert numbers_kept(n, m, members * partitions) <= SCHEDULE.local_numbers
     parts = [partitions if m else 0 for _, (m, partitions) in sizes]
     assert parts == sorted(parts, reverse=True)
-    assert set(parts) == ({0, 1, 2} if n_classes == 2 else {0, 1})
+    assert set(parts) == ({0, 2} if n_classes == 2 else {0, 1})
+
+
+def fine_and_coarse(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A line, and ripples that few rows cannot follow."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, size=(n, 2))
+    odds = 2.0 * X[:, 0] + 2.5 * np.sin(14.0 * X[:, 0]) * np.sin(14.0 * X[:, 1])
+    return X, (rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-odds))).astype(int)
+
+
+def growth_of(model: TunedSVC) -> set[float]:
+    """C beyond what was found on few rows, where that is known to be the softmax likelihood's own."""
+    return {member.hyperparameters.C / member.tuning.hyperparameters.C for member in model.ensemble_.members}
+
+
+def test_latent_functions_may_be_larger_where_rows_are_many(schedule) -> None:
+    """C is doubled while all rows, left out, get more probable."""
+    schedule(exact_rows=100, near_rows=150, wide_rows=300, wide_local=60, usual_local=60, most_local=60, least_local=40)
+    train, (X_new, y_new) = fine_and_coarse(3000, 0), fine_and_coarse(4000, 1)
+    growths, losses, expected = [], [], []
+    for rows in (10**9, 1000):
+        schedule(grow_from=rows)
+        model = TunedSVC(0.3, random_state=0).fit(*train)
+        growths.append(growth_of(model))
+        losses.append(-np.log(model.predict_proba(X_new)[np.arange(4000), y_new]).mean())
+        expected.append(model.expected_log_loss_)
+    assert max(growths[1]) > max(growths[0])
+    assert expected[1] < expected[0]
+    assert losses[1] < losses[0]
+
+
+def test_normal_scores_that_are_straight_lines_are_no_member(schedule) -> None:
+    """They are the inputs again: searched and trained for nothing."""
+    schedule(**SMALL)
+    rng = np.random.default_rng(0)
+    X = (rng.uniform(size=(700, 6)) < 0.4).astype(float)
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=700) > 1.0).astype(int)
+    assert all(member.view is None for member in TunedSVC(random_state=0).fit(X, y).ensemble_.members)
+    assert any(
+        member.view
+        for member in TunedSVC(random_state=0).fit(np.exp(2.0 * rng.normal(size=(700, 2))), y).ensemble_.members
+    )
 
 
 def test_weights_are_those_of_all_rows(table, schedule) -> None:

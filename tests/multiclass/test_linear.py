@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax
@@ -88,7 +90,7 @@ def test_least_squares_with_cells_is_regression_with_their_covariance() -> None:
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_softmax_mode_with_cells_is_stationary(n_classes: int) -> None:
-    posterior = linear_softmax(problem(n_classes, cells=cells()), MODEL, 1e-9)
+    posterior = linear_softmax(problem(n_classes, cells=cells()), MODEL, tolerance=1e-9)
     at, F = posterior.problem, dense(posterior.features, X)
     u = np.zeros((F.shape[1], n_classes))
     for cell, own in enumerate(posterior.sites.mode):
@@ -113,24 +115,58 @@ def test_variances_of_sums_know_that_cells_share_weights() -> None:
 
 def test_precisions_with_the_shape_of_an_arrow() -> None:
     layout, rng = Layout(3, (2, 0, 4, 90)), np.random.default_rng(1)
-    whole, normals = np.eye(layout.total), []
+    whole, normals = np.eye(layout.total), {}
     for cell, size in enumerate(layout.sizes):
         F, places = rng.normal(size=(95, 3 + size)), layout.places(cell)
         whole[np.ix_(places, places)] += F.T @ F
-        normals.append(np.asfortranarray(np.tril(F.T @ F)))
+        normals[cell] = np.asfortranarray(np.tril(F.T @ F))
     precision, right = CellPrecision(layout, normals), rng.normal(size=(layout.total, 2))
     np.testing.assert_allclose(precision.solve(right), np.linalg.solve(whole, right), atol=1e-10)
     for cell in range(len(layout.sizes)):
         root, places = precision.root(cell), layout.places(cell)
         np.testing.assert_allclose(root.T @ root, np.linalg.inv(whole)[np.ix_(places, places)], atol=1e-10)
-    assert CellPrecision(layout, [-10.0 * one for one in normals]).failed
+    assert CellPrecision(layout, {cell: -10.0 * one for cell, one in normals.items()}).failed
 
 
 def test_the_mode_is_the_same_after_a_look_at_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("marginwise.multiclass.linear._ROWS", 5)
     at = problem(3, cells=cells())
-    whole = linear_softmax(at, MODEL, 1e-8)
+    whole = linear_softmax(at, MODEL, tolerance=1e-8)
     monkeypatch.setattr("marginwise.multiclass.linear._STEP", 3)
     monkeypatch.setattr("marginwise.multiclass.linear._ROWS_EACH", 0)
-    after = linear_softmax(at, MODEL, 1e-8)
+    after = linear_softmax(at, MODEL, tolerance=1e-8)
     np.testing.assert_allclose(after.predictor.latent_mean(NEW), whole.predictor.latent_mean(NEW), atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_search_can_begin_at_sites_of_other_features(n_classes: int) -> None:
+    """It ends at the same mode; begun where it has ended, the first step leads there."""
+    at = problem(n_classes, cells=cells())
+    cold = linear_softmax(at, MODEL, tolerance=1e-9)
+    other = linear_softmax(replace(at, cells=Cells.of(X, MODEL.kernel, 2, 9)), MODEL, tolerance=1e-9)
+    warm = linear_softmax(at, MODEL, other.row_sites, 1e-9)
+    for a, b in zip(warm.predictor.moments(NEW), cold.predictor.moments(NEW), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    sites = cold.row_sites
+    F = dense(cold.features, X)
+    mean = np.linalg.solve(np.eye(F.shape[1]) + (F.T * sites.tau) @ F, F.T @ sites.nu)
+    modes = np.zeros_like(mean)
+    for cell, own in enumerate(cold.sites.mode):
+        modes[cold.features.layout.places(cell)] = own
+    if n_classes == 2:  # otherwise the curvature of a row is a mean one
+        np.testing.assert_allclose(mean, modes, atol=1e-5)
+
+
+def test_rows_of_a_cell_lie_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks that are not too large; what is said of rows is in their own order."""
+    features = CellFeatures(MODEL.kernel, X[:20], cells())
+    order, blocks = features.sorted_rows(X, 10)
+    np.testing.assert_array_equal(np.concatenate(blocks.blocks), X[order])
+    assert max(blocks.sizes) <= 10
+    assert all(len(np.unique(features.cells.partition.assign(rows))) == 1 for rows in blocks.blocks)
+    at = problem(3, cells=cells())
+    moments = linear_least_squares(at, MODEL).left_out
+    turned = np.random.default_rng(3).permutation(N)
+    again = linear_least_squares(at.subset(turned), MODEL).left_out
+    for a, b in zip(again, moments, strict=True):
+        np.testing.assert_allclose(a, b[turned], atol=1e-9)

@@ -43,8 +43,8 @@ class Blocks(ABC):
         """Return the blocks that the function makes of these, kept where they are; a row takes ``size`` bytes."""
 
     @abstractmethod
-    def thinned(self, step: int) -> Blocks:
-        """Return every so many of the blocks."""
+    def every(self, step: int) -> Blocks:
+        """Return every so many of the rows of each block; blocks are rows."""
 
     @abstractmethod
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
@@ -57,6 +57,11 @@ class Blocks(ABC):
     def rows(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> Array:
         """Return the function's results, which have an entry for each row, one after the other."""
         return np.concatenate(self.map(function, *shared, columns=columns))
+
+    def thinned(self, step: int, columns: Sequence[Array]) -> tuple[Blocks, list[Array]]:
+        """Return every so many of the rows of each block, and what belongs to them of the columns."""
+        parts = [tuple(column[::step] for column in part) for part in self.parts(columns)]
+        return self.every(step), [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def parts(self, columns: Sequence[Array]) -> list[tuple[Array, ...]]:
         """Return each block's part of the columns."""
@@ -75,8 +80,9 @@ class MemoryBlocks(Blocks):
     def keep(self, function: BlockFunction, size: int, *shared: Any) -> MemoryBlocks:
         return MemoryBlocks(self.map(function, *shared), self.sizes, self.shape[1])
 
-    def thinned(self, step: int) -> MemoryBlocks:
-        return MemoryBlocks(self.blocks[::step], self.sizes[::step], self.shape[1])
+    def every(self, step: int) -> MemoryBlocks:
+        few = [rows[::step] for rows in self.blocks]
+        return MemoryBlocks(few, tuple(map(len, few)), self.shape[1])
 
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
         return list(self._results(function, shared, columns))
@@ -111,19 +117,32 @@ def as_blocks(X: Any, size: int | None = None) -> Blocks:
 
 
 def add(results: Iterable[Any]) -> Any:
-    """Return the sum of results, numbers of double precision whatever theirs is: arrays, or tuples of arrays."""
-    total: Any = None
+    """Return the sum of results, numbers of double precision whatever theirs is.
+
+    They are arrays, or tuples or dictionaries of such; of dictionaries each key has a sum of its own.
+    """
+    results = iter(results)
+    total = _copied(next(results))
     for result in results:
-        if total is None:
-            several = isinstance(result, tuple)
-            total = tuple(map(_copied, result)) if several else _copied(result)
-        elif several:
-            for own, part in zip(total, result, strict=True):
-                own += part
-        else:
-            total += result
+        total = _added(total, result)
     return total
 
 
-def _copied(part: Array) -> Array:
+def _copied(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {key: _copied(own) for key, own in part.items()}
+    if isinstance(part, tuple):
+        return tuple(map(_copied, part))
     return np.array(part, dtype=float, order="K")
+
+
+def _added(total: Any, part: Any) -> Any:
+    """Return the sum; arrays of ``total`` are overwritten."""
+    if isinstance(part, dict):
+        for key, own in part.items():
+            total[key] = _added(total[key], own) if key in total else _copied(own)
+        return total
+    if isinstance(part, tuple):
+        return tuple(_added(*pair) for pair in zip(total, part, strict=True))
+    total += part
+    return total

@@ -12,7 +12,7 @@ shared weights couples the cells. O(nm²) time for m features of a row, whatever
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from scipy.linalg import lapack
 
 from marginwise._arrays import Array, Indices
 from marginwise._summary import summary
+from marginwise.covariance.blocks import MemoryBlocks
 from marginwise.covariance.features import Features
 from marginwise.covariance.inducing import choose_inducing
 from marginwise.covariance.partition import Partition
@@ -98,6 +99,15 @@ class CellFeatures:
         """Where the weights of each cell are among all."""
         return Layout(len(self.inducing), tuple(len(one.inducing) - len(self.inducing) for one in self.own))
 
+    def sorted_rows(self, X: Array, most: int) -> tuple[Indices, MemoryBlocks]:
+        """Return an order of rows in memory in which those of a cell lie together, and blocks of at most so many."""
+        numbers = np.zeros(len(X), dtype=np.intp) if self.cells is None else self.cells.partition.assign(X)
+        order = np.argsort(numbers, kind="stable")
+        ends = np.cumsum(np.bincount(numbers))
+        cells = np.split(X[order], ends[:-1])
+        blocks = [part for own in cells if len(own) for part in np.array_split(own, -(-len(own) // most))]
+        return order, MemoryBlocks(blocks, tuple(map(len, blocks)), X.shape[1])
+
     def cells_of(self, X: Array) -> Iterator[tuple[int, Indices]]:
         """Yield the cells that rows fall into, and the numbers of these rows."""
         if self.cells is None:
@@ -142,17 +152,23 @@ class Layout:
 class CellPrecision:
     """I + Σ_c F_cᵀT_cF_c, the precision of all weights, from the lower triangles of the normal matrices F_cᵀT_cF_c.
 
+    Cells without a matrix have no rows.
+
     With A_c, B_c the own part and the one below the shared part, L_cL_cᵀ = A_c and D_c = L_c⁻¹B_c, the precision of the
     shared weights alone is S = I + Σ_c N_c - D_cᵀD_c, N_c the shared parts; and that of those that a cell's rows see is
     Q_c = [[S + D_cᵀD_c, B_cᵀ], [B_c, A_c]]. ``failed`` says whether one is not positive definite.
     """
 
-    def __init__(self, layout: Layout, normals: Sequence[Array]) -> None:
+    def __init__(self, layout: Layout, normals: Mapping[int, Array]) -> None:
         self.layout = layout
         m = layout.shared
         shared, self._own = np.eye(m), []
         self.failed = False
-        for lower in normals:
+        for cell, size in enumerate(layout.sizes):
+            lower = normals.get(cell)
+            if lower is None:
+                self._own.append((np.zeros((size, m)), np.eye(size)))
+                continue
             shared += symmetric(lower[:m, :m])
             A = lower[m:, m:].copy(order="F")
             A[np.diag_indices_from(A)] += 1.0

@@ -47,8 +47,9 @@ class DaskBlocks(Blocks):
                 made = dask.persist(*made)
         return DaskBlocks(made, self.sizes, self.shape[1])
 
-    def thinned(self, step: int) -> DaskBlocks:
-        return DaskBlocks(self.blocks[::step], self.sizes[::step], self.shape[1])
+    def every(self, step: int) -> DaskBlocks:
+        sizes = tuple(-(-size // step) for size in self.sizes)
+        return DaskBlocks(self._tasks(_every, (step,), ()), sizes, self.shape[1])
 
     def map(self, function: BlockFunction, *shared: Any, columns: Sequence[Array] = ()) -> list[Any]:
         dask = _dask()
@@ -113,6 +114,10 @@ def _threads() -> int:
 
 def _dask() -> Any:
     return import_module("dask")
+
+
+def _every(rows: Array, step: int) -> Array:
+    return rows[::step]
 
 
 def _apply(function: BlockFunction, block: Any, shared: tuple[Any, ...], parts: tuple[Array, ...]) -> Any:

@@ -200,7 +200,7 @@ class SoftmaxLabels(LabelModel):
     def train(self, problem: Problem, model: Model, start: Sites | None = None) -> Trained:
         tolerance = TOLERANCE if problem.single else _EXACT_TOLERANCE
         if _is_linear(problem):
-            return _trained_linear(linear_softmax(problem, model, tolerance))
+            return _trained_linear(linear_softmax(problem, model, start, tolerance))
         posterior = softmax_map(problem, model, start, tolerance)
         link = posterior.fitted_link()
         trained = _trained_classes(posterior, link, np.exp(link.logs), posterior.precision, posterior.eta)
@@ -281,8 +281,10 @@ def _trained_classes(posterior: ClassPosterior, link: Link, *stored: Array) -> T
 
 
 def _trained_linear(posterior: LinearPosterior) -> Trained:
+    """Return what is kept; the sites of rows in memory, too: where rows are elsewhere, nothing starts from them."""
     link = posterior.fitted_link()
-    return Trained(replace(posterior.predictor, link=link), posterior.log_left_out(link), ())
+    sites = posterior.row_sites if isinstance(posterior.problem.X, np.ndarray) else None
+    return Trained(replace(posterior.predictor, link=link), posterior.log_left_out(link), (), sites=sites)
 
 
 def _is_linear(problem: Problem) -> bool:

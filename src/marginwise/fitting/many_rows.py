@@ -51,8 +51,9 @@ def choose(sample: Problem, n_rows: int, config: FitConfig) -> Chosen:
             for tuning, share in optima_of(begun, several=config.all_optima):
                 members.append(own.member(tuning, spreads, share))
                 spreads = (members[-1].spread,)  # the others take it
-        if declared.scored and not config.settings.limits.is_late:
-            view = NormalScores.of(sample.X, sample.weights)
+        view = NormalScores.of(sample.X, sample.weights) if declared.scored else None
+        differs = view is not None and view.distance(sample.X, sample.weights) >= SCHEDULE.many_scored_from
+        if view is not None and differs and not config.settings.limits.is_late:
             seen = selected(sample, view)
             families = [declared.family_of(member.candidate.labels) for member in members]
             others = [_Searches(seen, n_rows, view, config, family) for family in families]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -101,17 +102,19 @@ class RankPolicy:
         coarse = choose_inducing(seen, model.kernel, few, seed=self.seed)
         return labels.train(replace(problem, inducing=coarse), model).sites
 
-    def train(self, labels: LabelModel, problem: Problem, seen: Array, model: Model, members: int) -> list[TrainedOn]:
-        """Train one of some members on all rows, in each partition from where it ended in the one before."""
+    def train(
+        self, labels: LabelModel, problem: Problem, seen: Array, model: Model, members: int, growth: float | None = None
+    ) -> list[TrainedOn]:
+        """Train one of some members on all rows, in each partition from where it ended in the one before.
+
+        ``growth`` is the factor by which C grew for another member, None for the first one: see :func:`_grown`.
+        """
         problems = self.for_training(labels, problem, seen, model, members)
-        if len(problems) > 1:
-            model = model.with_C(SCHEDULE.partitions_C * model.C)
-        near = self.start(labels, problems[0], seen, model)
-        done = []
-        for rows in problems:
-            trained = labels.train(rows, model, near)
-            near = trained.sites
-            done.append(TrainedOn(rows, model, trained))
+        usual = SCHEDULE.partitions_C if len(problems) > 1 else 1.0
+        used, near = model.with_C((growth or usual) * model.C), self.start(labels, problems[0], seen, model)
+        done = _trained_on(labels, problems, used, near)
+        if growth is None and self.automatic and labels.sums_rows and _may_grow(problem):
+            done = _grown(labels, done)
         return done
 
 
@@ -121,6 +124,46 @@ class TrainedOn(NamedTuple):
     problem: Problem
     model: Model
     trained: Trained
+
+
+def _trained_on(labels: LabelModel, problems: Sequence[Problem], model: Model, near: Sites | None) -> list[TrainedOn]:
+    """Train on the rows in each partition, from where it ended in the one before."""
+    done = []
+    for rows in problems:
+        trained = labels.train(rows, model, near)
+        near = trained.sites
+        done.append(TrainedOn(rows, model, trained))
+    return done
+
+
+def _may_grow(problem: Problem) -> bool:
+    """Say whether rows in memory are so many more than those that C was found on that these tell too little."""
+    return isinstance(problem.X, np.ndarray) and problem.n >= SCHEDULE.grow_from
+
+
+def _grown(labels: LabelModel, done: list[TrainedOn]) -> list[TrainedOn]:
+    """Return the same with C doubled again and again, as long as rows that are left out get more probable.
+
+    The more rows, the finer the details of a function that they can tell, and the larger it may be.
+    """
+    problems, value = [one.problem for one in done], _left_out(done)
+    for _ in range(SCHEDULE.most_doublings):
+        near = done[0]
+        larger = _trained_on(labels, problems, near.model.with_C(2.0 * near.model.C), near.trained.sites)
+        gain = _left_out(larger) - value
+        if gain > 0.0:
+            done, value = larger, value + gain
+        if gain < SCHEDULE.growth_gain * problems[0].weights.sum():
+            break
+    return done
+
+
+def _left_out(done: Sequence[TrainedOn]) -> float:
+    """Return the log-probability of all labels by the mean of several, each row without one of its examples."""
+    problem = done[0].problem
+    rows, labels = np.arange(problem.n), problem.labels
+    own = np.array([one.trained.log_left_out[rows, labels] for one in done])
+    return float(problem.weights @ (np.logaddexp.reduce(own, axis=0) - np.log(len(done))))
 
 
 def in_blocks(problem: Problem, seen: Array, kernel: Kernel, m: int, seed: int, *, single: bool) -> Problem:
@@ -140,7 +183,8 @@ def in_cells(problem: Problem, kernel: Kernel, features: int, number: int, seed:
 
 def cell_sizes(n: int) -> tuple[int, int]:
     """Return the number of features of a row of n, and that of cells."""
-    features = max(SCHEDULE.tuning_rank, min(SCHEDULE.cell_features, SCHEDULE.feature_numbers // n))
+    affordable = int(np.sqrt(SCHEDULE.cell_pass_cost / n))
+    features = max(SCHEDULE.tuning_rank, min(SCHEDULE.cell_features, affordable))
     return features, min(SCHEDULE.cell_numbers // features**2, n // SCHEDULE.cell_rows)
 
 
@@ -165,7 +209,7 @@ class LocalSize(NamedTuple):
 
 
 def local_size(n: int, n_classes: int, members: int) -> LocalSize:
-    """Return what some members with n rows are trained with: several partitions where memory has room for them."""
+    """Return what some members with n rows are trained with, if memory has room for it."""
     s = SCHEDULE
     usual, most, pass_cost, several = s.usual_local, s.most_local, s.local_pass_cost, s.partitions
     if n_classes > 2:
@@ -173,11 +217,8 @@ def local_size(n: int, n_classes: int, members: int) -> LocalSize:
     wanted = max(usual, min(most, int(np.sqrt(pass_cost / n))))
     if wanted >= n:
         several = 1  # one block is the exact matrix
-    for partitions in range(several, 0, -1):
-        room = SCHEDULE.local_numbers // numbers_kept(n, 1, members * partitions)
-        if room >= SCHEDULE.least_local:
-            return LocalSize(min(wanted, room), partitions)
-    return LocalSize(0, 1)
+    room = s.local_numbers // numbers_kept(n, 1, members * several)
+    return LocalSize(min(wanted, room), several) if room >= s.least_local else LocalSize(0, 1)
 
 
 def numbers_kept(n: int, m: int, members: int) -> int:

@@ -53,9 +53,9 @@ class Schedule:
         evaluations.
     view_evaluations : int
         Most evaluations of the search that follows on another view of the same rows.
-    scored_from : float
+    scored_from, many_scored_from : float
         Root mean square distance of normal scores from straight lines in the inputs (1 - correlation²) from which they
-        are a candidate where rows are few.
+        are a candidate where rows are few, and a member where they are many.
     softmax_classes : int
         Classes up to which the softmax likelihood is tried in addition to least squares: with more, its mode is far.
     screened_share, screened_evaluations : float, int
@@ -82,12 +82,16 @@ class Schedule:
         the same cost.
     partitions_C : float
         Factor of C in several partitions: their mean is smoother than each of them.
+    grow_from, most_doublings, growth_gain : int, int, float
+        Rows in memory from which C is doubled as long as these, left out one by one, get more probable by it, how many
+        times at most, and the gain in the mean log-probability of a label below which a doubling is the last.
     local_numbers : int
         Numbers in single precision that local blocks of all members keep, nm(3k + 5) for k members in all partitions:
         features, their posterior and blocks of each, and what the training of the last one takes.
-    cell_features, shared_part : int, float
-        Most features of a row where cells of the inputs have inducing inputs of their own, because blocks would need
-        too much memory, and the part of these that all cells share.
+    cell_features, cell_pass_cost, shared_part : int, int, float
+        Most features m of a row where cells of the inputs have inducing inputs of their own, because blocks would need
+        too much memory, multiplications nm² of one pass over the rows, and the part of the features that all cells
+        share.
     cell_numbers, cell_rows, least_cells : int
         Numbers of the square matrices of all cells together, the fewest rows that a cell has on average, and the fewest
         cells: so many have more inducing inputs in all than are affordable without.
@@ -133,6 +137,7 @@ class Schedule:
     wide_evaluations: int = 8
     view_evaluations: int = 4
     scored_from: float = 0.08
+    many_scored_from: float = 0.01
     softmax_classes: int = 200
     threshold_rows: int = 2_000_000
     screened_share: float = 0.5
@@ -148,11 +153,15 @@ class Schedule:
     local_pass_cost_classes: int = 2**32
     partitions: int = 2
     partitions_C: float = 2.0
+    grow_from: int = 50_000
+    most_doublings: int = 3
+    growth_gain: float = 0.0005
     local_numbers: int = 425_000_000
-    cell_features: int = 400
+    cell_features: int = 600
+    cell_pass_cost: int = 2**37
     shared_part: float = 0.5
-    cell_numbers: int = 2**22
-    cell_rows: int = 20_000
+    cell_numbers: int = 2**23
+    cell_rows: int = 4000
     least_cells: int = 8
     tuning_rank: int = 200
     most_inducing: int = 1448

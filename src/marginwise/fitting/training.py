@@ -31,13 +31,14 @@ def train_ensemble(data: TrainingData, config: FitConfig, chosen: Chosen) -> Ens
     stage("training")
     in_time = _OUT_OF_TIME if config.settings.limits.is_late else CONVERGED
     problem, policy = data.all, config.policy
-    members, trained = [], []
+    members, trained, growth = [], [], None
     for member in chosen.members:
         labels, model = member.candidate.labels, member.hyperparameters
         rows, seen = problem, data.seen
         if member.view is not None:
             rows, seen = selected(problem, member.view), member.view(seen)
-        done = policy.train(labels, rows, seen, model, len(chosen.members))
+        done = policy.train(labels, rows, seen, model, len(chosen.members), growth)
+        growth = done[0].model.C / model.C
         for on, used, one in done:
             trained.append(one)
             scale = member.scale if used is model else Scale(used.C)

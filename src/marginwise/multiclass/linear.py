@@ -21,7 +21,8 @@ from scipy.special import log_softmax
 
 from marginwise._arrays import Array, Indices
 from marginwise.covariance.blocks import Blocks, as_blocks
-from marginwise.covariance.cells import CellFeatures, CellPrecision, Part
+from marginwise.covariance.cells import CellFeatures, CellPrecision, Layout, Part
+from marginwise.covariance.gaussian import Sites
 from marginwise.covariance.triangles import weighted_gram
 from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.kernels.base import Kernel
@@ -32,11 +33,11 @@ from marginwise.multiclass.mode import TOLERANCE, ModeSearch, State, found, roug
 from marginwise.multiclass.posterior import ClassPredictor, Moments, targets, without_examples
 from marginwise.problem import Problem
 
-#: The mode is looked for on every so many of the blocks first, if these have as many rows for each feature of a row.
+#: The mode is looked for on every so many of the rows first, if these are as many for each feature of a row.
 _STEP, _ROWS_EACH = 16, 50
 
-#: Rows of a block in memory where there are cells: each gives all of these a matrix.
-_ROWS = 2**14
+#: Most rows of a block in memory.
+_ROWS = 2**13
 
 
 class _Block(NamedTuple):
@@ -62,8 +63,46 @@ class _Sites(NamedTuple):
         if self.mode is None:
             precision = self.C * weights
             return precision, precision[:, None] * targets(labels, self.offset)
-        theta = (part.features @ self.mode[part.cell]).astype(float)
+        theta = _times(part.features, self.mode[part.cell])
         return softmax_sites(theta, np.exp(log_softmax(theta, axis=1)), labels, weights)
+
+
+class _Rows(NamedTuple):
+    """The features of rows block by block, with labels and weights; ``order`` are the rows in this order."""
+
+    blocks: Blocks
+    columns: list[Array]
+    order: Indices | None
+
+    @classmethod
+    def of(cls, problem: Problem, features: CellFeatures, step: int = 1) -> _Rows:
+        """Return all rows, or every so many of them."""
+        # labels have a type as small as may be, as they may have a long way to go
+        columns = [problem.labels.astype(np.min_scalar_type(problem.n_classes)), problem.weights]
+        rows: Blocks
+        order = None
+        if isinstance(problem.X, np.ndarray):
+            order, rows = features.sorted_rows(problem.X, _ROWS)
+            columns = [column[order] for column in columns]
+        else:
+            rows = as_blocks(problem.X)
+        if step > 1:
+            rows, columns = rows.thinned(step, columns)
+        widest = max(len(own.inducing) for own in features.own)
+        size = (4 if problem.single else 8) * widest + 16
+        return cls(rows.keep(_with_features, size, features, problem.single), columns, order)
+
+    def unsorted(self, values: Array) -> Array:
+        """Return what is in the order of the blocks in that of the rows."""
+        if self.order is None:
+            return values
+        result = np.empty_like(values)
+        result[self.order] = values
+        return result
+
+    def sorted(self, values: Array) -> Array:
+        """Return what is in the order of the rows in that of the blocks."""
+        return values if self.order is None else values[self.order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +115,7 @@ class LinearPosterior:
         What it is the posterior of.
     features : CellFeatures
         Of the model's kernel times ``scale``.
-    blocks : Blocks
-        The rows' features.
+    rows : _Rows
     sites : _Sites
     roots : tuple of arrays of shape (m, m)
         Γ of each cell, lower triangular: ΓᵀΓ is the covariance of the weights that its rows are linear in.
@@ -90,7 +128,7 @@ class LinearPosterior:
     problem: Problem
     model: Model
     features: CellFeatures
-    blocks: Blocks
+    rows: _Rows
     sites: _Sites
     roots: tuple[Array, ...]
     means: tuple[Array, ...]
@@ -100,17 +138,22 @@ class LinearPosterior:
     @cached_property
     def left_out(self) -> Moments:
         """Moments of the latent values without one example, in the precision of the features."""
-        examples = np.maximum(1.0, self.problem.counted)
-        columns = [*_columns(self.problem), examples]
+        examples = self.rows.sorted(np.maximum(1.0, self.problem.counted))
         dtype = np.dtype(np.float32 if self.problem.single else np.float64)
-        shared = self.sites, self._in_precision(self.roots), self._in_precision(self.means), dtype
-        both = self.blocks.rows(_left_out, *shared, columns=columns)
+        roots = [root.astype(dtype, order="F") for root in self.roots]
+        columns = [*self.rows.columns, examples]
+        both = self.rows.blocks.rows(_left_out, self.sites, roots, list(self.means), dtype, columns=columns)
         both[:, :-1] += self.sites.offset.astype(dtype)
         both[:, -1] *= self.unit
+        both = self.rows.unsorted(both)
         return Moments(both[:, :-1], both[:, -1])
 
-    def _in_precision(self, matrices: Sequence[Array]) -> list[Array]:
-        return [M.astype(np.float32, order="F") if self.problem.single else M for M in matrices]
+    @property
+    def row_sites(self) -> Sites:
+        """Precision and η of each row: what the search for a mode near by can be started from."""
+        columns = self.rows.columns
+        both = self.rows.unsorted(self.rows.blocks.rows(_row_sites, self.sites, columns=columns))
+        return Sites(both[:, 0], both[:, 1:])
 
     def fitted_link(self) -> SoftmaxLink:
         """Return the link that suits the examples left out."""
@@ -143,26 +186,31 @@ def linear_least_squares(problem: Problem, model: Model) -> LinearPosterior:
     """Return the posterior by least squares."""
     features = _features(problem, model.kernel)
     offset = 2.0 * np.bincount(problem.labels, problem.weights, problem.n_classes) / problem.weights.sum()
-    return _posterior(problem, model, features, _blocks(problem, features), _Sites(model.C, offset), (model.C, 1.0))
+    return _posterior(problem, model, features, _Rows.of(problem, features), _Sites(model.C, offset), (model.C, 1.0))
 
 
-def linear_softmax(problem: Problem, model: Model, tolerance: float = TOLERANCE) -> LinearPosterior:
-    """Return the posterior around the mode of the softmax likelihood; of many rows, after a look at a part of them."""
+def linear_softmax(
+    problem: Problem, model: Model, start: Sites | None = None, tolerance: float = TOLERANCE
+) -> LinearPosterior:
+    """Return the posterior around the mode of the softmax likelihood; of many rows, after a look at a part of them.
+
+    ``start`` are sites near by, such as those of the same rows with other features: the search begins at their mean.
+    """
     kernel = model.kernel.scaled(model.C)
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
-    features = _features(problem, kernel)
-    blocks, columns, K = _blocks(problem, features), _columns(problem), problem.n_classes
-    start, warm = np.zeros((features.layout.total, K)), False
-    widest = features.layout.shared + max(features.layout.sizes)
-    if problem.n >= _STEP * _ROWS_EACH * widest and len(blocks.sizes) >= 2 * _STEP:
-        parts = blocks.parts(columns)[::_STEP]
-        some = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        start = found(_WeightSearch(features, blocks.thinned(_STEP), some, K), start, tolerance, warm=False).position
-        warm = True
-    mode = found(_WeightSearch(features, blocks, columns, K), start, tolerance, warm=warm).position
-    sites = _Sites(model.C, np.zeros(K), _by_cells(features, mode))
-    return _posterior(problem, model, features, blocks, sites, (1.0, model.C))
+    features, K = _features(problem, kernel), problem.n_classes
+    layout, rows = features.layout, _Rows.of(problem, features)
+    position, warm = np.zeros((layout.total, K)), start is not None
+    if start is not None:
+        near = [rows.sorted(start.tau), rows.sorted(start.nu)]
+        position = _weights(layout, rows.blocks.total(_of_sites, columns=near), K)[1]
+    elif problem.n >= _STEP * _ROWS_EACH * (layout.shared + max(layout.sizes)):
+        few = _Rows.of(problem, features, _STEP)
+        position, warm = found(_WeightSearch(features, few, K), position, tolerance, warm=False).position, True
+    mode = found(_WeightSearch(features, rows, K), position, tolerance, warm=warm).position
+    sites = _Sites(model.C, np.zeros(K), _by_cells(layout, mode))
+    return _posterior(problem, model, features, rows, sites, (1.0, model.C))
 
 
 class _WeightSearch(ModeSearch):
@@ -170,25 +218,24 @@ class _WeightSearch(ModeSearch):
 
     combines_two = False
 
-    def __init__(self, features: CellFeatures, blocks: Blocks, columns: Sequence[Array], n_classes: int) -> None:
+    def __init__(self, features: CellFeatures, rows: _Rows, n_classes: int) -> None:
         super().__init__(n_classes)
-        self._features, self._blocks, self._columns = features, blocks, columns
+        self._layout, self._rows = features.layout, rows
 
     def state(self, position: Array, before: State | None = None) -> State:
-        own = _by_cells(self._features, position)
-        earlier = None if before is None else _by_cells(self._features, before.position)
-        looks = self._blocks.map(_look, own, earlier, columns=self._columns)
+        both = position if before is None else np.hstack([position, before.position])
+        looks = self._rows.blocks.map(_look, _by_cells(self._layout, both), self.n_classes, columns=self._rows.columns)
         gradient = np.zeros_like(position)
         for look in looks:
             for cell, part in look.gradient.items():
-                gradient[self._features.layout.places(cell)] += part
+                gradient[self._layout.places(cell)] += part
         loss = 0.5 * float(np.vdot(position, position)) - sum(look.value for look in looks)
         return State(position, loss, gradient, np.inf if before is None else max(look.moved for look in looks))
 
     def refresh(self, here: State) -> None:
-        own = _by_cells(self._features, here.position)
-        normals = self._blocks.total(_curvature, _widths(self._features), own, self.multiple, columns=self._columns)
-        self._precision = _checked(CellPrecision(self._features.layout, normals))
+        own = _by_cells(self._layout, here.position)
+        normals = self._rows.blocks.total(_curvature, own, self.multiple, columns=self._rows.columns)
+        self._precision = _checked(CellPrecision(self._layout, normals))
 
     def step(self, here: State) -> Array:
         return self._precision.solve(here.known - here.position)
@@ -210,23 +257,9 @@ def _features(problem: Problem, kernel: Kernel) -> CellFeatures:
     return CellFeatures(kernel, problem.inducing, problem.cells)
 
 
-def _blocks(problem: Problem, features: CellFeatures) -> Blocks:
-    rows, numbers = as_blocks(problem.X, None if features.cells is None else _ROWS), max(_widths(features))
-    return rows.keep(_with_features, (4 if problem.single else 8) * numbers + 16, features, problem.single)
-
-
-def _columns(problem: Problem) -> list[Array]:
-    """Return the labels, in a type as small as may be, and the weights."""
-    return [problem.labels.astype(np.min_scalar_type(problem.n_classes)), problem.weights]
-
-
-def _widths(features: CellFeatures) -> list[int]:
-    return [len(own.inducing) for own in features.own]
-
-
-def _by_cells(features: CellFeatures, weights: Array) -> list[Array]:
+def _by_cells(layout: Layout, weights: Array) -> list[Array]:
     """Return those of all weights that the rows of each cell are linear in."""
-    return [weights[features.layout.places(cell)] for cell in range(len(features.own))]
+    return [weights[layout.places(cell)] for cell in range(len(layout.sizes))]
 
 
 def _checked(precision: CellPrecision) -> CellPrecision:
@@ -235,22 +268,32 @@ def _checked(precision: CellPrecision) -> CellPrecision:
     return precision
 
 
+#: Of the rows of some cells: the lower triangle of Fᵀdiag(τ)F, and Fᵀν.
+_Sums = dict[int, tuple[Array, Array]]
+
+
+def _weights(layout: Layout, sums: _Sums, n_classes: int) -> tuple[CellPrecision, Array]:
+    """Return the precision of all weights, and their means."""
+    precision = _checked(CellPrecision(layout, {cell: normal for cell, (normal, _) in sums.items()}))
+    right = np.zeros((layout.total, n_classes))
+    for cell, (_, part) in sums.items():
+        right[layout.places(cell)] += part
+    return precision, precision.solve(right)
+
+
 def _posterior(
     problem: Problem,
     model: Model,
     features: CellFeatures,
-    blocks: Blocks,
+    rows: _Rows,
     sites: _Sites,
     units: tuple[float, float],
 ) -> LinearPosterior:
-    cells, layout = range(len(features.own)), features.layout
-    sums = blocks.total(_normal_equations, _widths(features), sites, columns=_columns(problem))
-    precision = _checked(CellPrecision(layout, sums[: len(cells)]))
-    right = np.zeros((layout.total, problem.n_classes))
-    for cell, part in zip(cells, sums[len(cells) :], strict=True):
-        right[layout.places(cell)] += part
-    means, roots = _by_cells(features, precision.solve(right)), tuple(precision.root(cell) for cell in cells)
-    return LinearPosterior(problem, model, features, blocks, sites, roots, tuple(means), *units)
+    layout = features.layout
+    sums = rows.blocks.total(_normal_equations, sites, columns=rows.columns)
+    precision, mean = _weights(layout, sums, problem.n_classes)
+    roots = tuple(precision.root(cell) for cell in range(len(layout.sizes)))
+    return LinearPosterior(problem, model, features, rows, sites, roots, tuple(_by_cells(layout, mean)), *units)
 
 
 def _with_features(X: Array, features: CellFeatures, single: bool) -> _Block:
@@ -261,53 +304,70 @@ def _with_features(X: Array, features: CellFeatures, single: bool) -> _Block:
     return _Block(parts, np.maximum(left, 0.0))
 
 
-def _look(
-    block: _Block, own: Sequence[Array], before: Sequence[Array] | None, labels: Indices, weights: Array
-) -> _Look:
+def _times(F: Array, weights: Array) -> Array:
+    """Return Fu, the product in the precision of the features."""
+    return (F @ weights.astype(F.dtype, copy=False)).astype(float, copy=False)
+
+
+def _pulled(F: Array, values: Array) -> Array:
+    """Return Fᵀx, the same way."""
+    return F.T @ values.astype(F.dtype, copy=False)
+
+
+def _look(block: _Block, both: Sequence[Array], n_classes: int, labels: Indices, weights: Array) -> _Look:
+    """Look at the rows where the weights are the first columns of ``both``; the others are those before, if any."""
     value, gradient, moved = 0.0, {}, 0.0
     for part in block.parts:
-        F, mine, w = part.features, labels[part.rows].astype(np.intp), weights[part.rows]
+        mine, w = labels[part.rows].astype(np.intp), weights[part.rows]
         rows = np.arange(len(mine))
-        logs = log_softmax(F @ own[part.cell], axis=1)
+        theta = _times(part.features, both[part.cell])
+        logs = log_softmax(theta[:, :n_classes], axis=1)
         value += float(w @ logs[rows, mine])
         p = np.exp(logs)
-        if before is not None:
-            moved = max(moved, float(np.abs(p - np.exp(log_softmax(F @ before[part.cell], axis=1))).max()))
+        if theta.shape[1] > n_classes:
+            before = np.exp(log_softmax(theta[:, n_classes:], axis=1))
+            moved = max(moved, float(np.abs(p - before).max()))
         slope = -w[:, None] * p
         slope[rows, mine] += w
-        gradient[part.cell] = F.T @ slope
+        gradient[part.cell] = _pulled(part.features, slope)
     return _Look(value, gradient, moved)
 
 
 def _curvature(
-    block: _Block, widths: Sequence[int], own: Sequence[Array], multiple: float, labels: Indices, weights: Array
-) -> tuple[Array, ...]:
-    """Return the normal matrices of all cells with the curvature of the rows."""
-    normals = _nothing(block, widths, 0)
+    block: _Block, own: Sequence[Array], multiple: float, labels: Indices, weights: Array
+) -> dict[int, Array]:
+    """Return the normal matrices of cells with the curvature of the rows."""
+    normals = {}
     for part in block.parts:
-        p = np.exp(log_softmax(part.features @ own[part.cell], axis=1))
-        rough = rough_curvature(p, weights[part.rows], multiple)
-        normals[part.cell] = weighted_gram(part.features, rough)
-    return tuple(normals)
+        p = np.exp(log_softmax(_times(part.features, own[part.cell]), axis=1))
+        normals[part.cell] = weighted_gram(part.features, rough_curvature(p, weights[part.rows], multiple))
+    return normals
 
 
-def _normal_equations(
-    block: _Block, widths: Sequence[int], sites: _Sites, labels: Indices, weights: Array
-) -> tuple[Array, ...]:
-    """Return Fᵀdiag(τ)F of all cells, and Fᵀν; what features leave open blurs the sites."""
-    normals, right = _nothing(block, widths, 0), _nothing(block, widths, len(sites.offset))
+def _of_sites(block: _Block, precision: Array, eta: Array) -> _Sums:
+    return {
+        part.cell: (weighted_gram(part.features, precision[part.rows]), _pulled(part.features, eta[part.rows]))
+        for part in block.parts
+    }
+
+
+def _normal_equations(block: _Block, sites: _Sites, labels: Indices, weights: Array) -> _Sums:
+    """Return the sums with these sites; what features leave open blurs them."""
+    sums = {}
     for part in block.parts:
         precision, eta = sites.of(part, labels[part.rows].astype(np.intp), weights[part.rows])
         share = 1.0 / (1.0 + precision * block.open[part.rows])
-        normals[part.cell] = weighted_gram(part.features, share * precision)
-        right[part.cell] = part.features.T @ (share[:, None] * eta)
-    return (*normals, *right)
+        normal = weighted_gram(part.features, share * precision)
+        sums[part.cell] = normal, _pulled(part.features, share[:, None] * eta)
+    return sums
 
 
-def _nothing(block: _Block, widths: Sequence[int], n_columns: int) -> list[Array]:
-    """Return a matrix of zeros for each cell: a square, or so many columns."""
-    dtype = block.parts[0].features.dtype
-    return [np.zeros((width, n_columns or width), dtype, order="F") for width in widths]
+def _row_sites(block: _Block, sites: _Sites, labels: Indices, weights: Array) -> Array:
+    both = np.empty((len(block.open), len(sites.offset) + 1))
+    for part in block.parts:
+        precision, eta = sites.of(part, labels[part.rows].astype(np.intp), weights[part.rows])
+        both[part.rows] = np.column_stack([precision, eta])
+    return both
 
 
 def _left_out(
@@ -328,7 +388,7 @@ def _left_out(
         share = 1.0 / (1.0 + precision * left)
         image = get_blas_funcs("trmm", (F,))(1.0, roots[part.cell], F.T, lower=1)
         variance = np.einsum("ij,ij->j", image, image, dtype=float)
-        mean = (F @ means[part.cell]).astype(float)
+        mean = _times(F, means[part.cell])
         tau = share * precision
         v = variance / (1.0 - tau * variance)
         cavity = mean - v[:, None] * (share[:, None] * eta - tau[:, None] * mean)

@@ -6,9 +6,10 @@
 The table has its label in the last column. The sum of kernels is tuned once, on 1,500 of the rows to train with, and
 serves all; rows to test are what a random permutation leaves, at most 4,000. Least squares are for any number of
 classes, "ep" is for two. ``--cells`` adds so many cells with inducing inputs of their own: half of the features of a
-row are shared. ``--cuts`` compares directions of cuts and the mean over two partitions, ``--borders`` the errors by
-distance from the border of a block, ``--pivots`` centres of k-means with randomly pivoted Cholesky as inducing inputs,
-``--gradient`` adds the seconds of a criterion with its gradient. Set OPENBLAS_NUM_THREADS=1.
+row are shared. ``--cuts`` compares directions of cuts and the mean over two partitions, ``--borders`` scores by the
+distance from the border of a block (exact · in blocks · mean of two partitions), ``--pivots`` centres of k-means with
+randomly pivoted Cholesky as inducing inputs, ``--gradient`` adds the seconds of a criterion with its gradient. Set
+OPENBLAS_NUM_THREADS=1.
 """
 
 import argparse
@@ -180,19 +181,25 @@ class Table:
                 partition = self.partition(size)
                 logs = self.line(f"m = {rank}, B = {size}", inducing=inducing, partition=partition)
                 if a.borders and exact is not None:
-                    self.borders(partition, logs, exact)
+                    other = self.partition(size, "random")
+                    second = self.line(f"m = {rank}, B = {size}, random", inducing=inducing, partition=other)
+                    both = np.logaddexp(logs, second) - np.log(2.0)
+                    self.borders(partition, logs, both, exact)
             for number in a.cells:
                 shared = choose_inducing(self.X, self.kernel, rank=rank // 2)
                 cells = Cells.of(self.X, self.kernel, number, rank - rank // 2)
                 self.line(f"m = {rank}, {number} cells", inducing=shared, cells=cells)
 
-    def borders(self, partition, logs, exact):
-        """Print error and log-loss of quarters of the test rows, those near a border first, beside the exact ones."""
+    def borders(self, partition, logs, both, exact):
+        """Print scores of quarters of the test rows, those near a border first: exact, with blocks, in two partitions.
+
+        The border is that of the first partition; the other one has its own elsewhere.
+        """
         distances = border_distances(partition, self.X_test, self.lengths)
         for k, rows in enumerate(np.array_split(np.argsort(distances), 4)):
-            ours, theirs = (judged(one[rows], self.codes_test[rows]) for one in (logs, exact))
-            cells = [f"{own:.4g} ({exact:.4g} exact)" for own, exact in zip(ours, theirs, strict=True)]
-            print(f"| | quarter {k + 1}, up to {distances[rows].max():.3f} | {' | '.join(cells)} | | | |", flush=True)
+            scores = [judged(one[rows], self.codes_test[rows]) for one in (exact, logs, both)]
+            errors, losses = (" · ".join(f"{value:.4g}" for value in column) for column in zip(*scores, strict=True))
+            print(f"| | quarter {k + 1}, up to {distances[rows].max():.3f} | {errors} | {losses} | | | |", flush=True)
 
     def cuts(self, rank=500):
         inducing = choose_inducing(self.X, self.kernel, rank=rank)

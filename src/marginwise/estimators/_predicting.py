@@ -163,7 +163,7 @@ class PredictingMixin(TableMixin):
         ``average`` is that over the copies of a row whose gaps were filled in several ways.
         """
         model = self.ensemble_
-        step = max(1, _BLOCK_NUMBERS // model.n_points)
+        step = max(1, _BLOCK_NUMBERS // model.basis_size)
         blocks = []
         for start in range(0, len(cells), step):
             filled, owners = self._encoding.filled(cells[start : start + step])

@@ -25,7 +25,7 @@ from marginwise.fitting.doubt import Doubt
 from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.novelty import Novelty
 
-#: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
+#: Rows predicted at a time: kernel values with the points of a model, or features, take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
 
 

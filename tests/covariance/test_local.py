@@ -163,13 +163,82 @@ def test_softmax_mode_is_stationary() -> None:
     np.testing.assert_allclose(ours.dual_mean, slope, atol=2e-3)
 
 
+def moments(gaussian: LocalGaussian, nu: np.ndarray, X: np.ndarray = NEW) -> tuple[np.ndarray, np.ndarray]:
+    prior = gaussian.prior
+    return gaussian.moments_at(X, prior.features.at(X), prior.mean_weights(*gaussian.coefficients(nu)))
+
+
+def one_by_one(gaussian: LocalGaussian, nu: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same by the formulas with r, row by row and in double precision whatever that of the blocks is."""
+    prior, (dual, u), found = gaussian.prior, gaussian.coefficients(nu), []
+    duals = prior.split(dual)
+    for x in X:
+        v = prior.features.at(x[None])[0]
+        mean, variance, rest = v @ u, prior.kernel.diagonal(x[None])[0] - v @ v, gaussian.root @ v
+        k = prior._present.get(int(prior.partition.assign(x[None])[0]))
+        if k is not None:
+            part = gaussian.parts.blocks[k]
+            V, J, W, tau = (
+                one.astype(float) for one in (part.block.V, part.J, part.open.precision_gain(), part.open.tau)
+            )
+            r = prior.kernel.cross(x[None], part.block.X)[0] - V @ v
+            mean, variance, rest = mean + r @ duals[k], variance - r @ W @ r, rest - J.T @ (tau * r)
+        found.append((mean, variance + rest @ rest))
+    means, variances = zip(*found, strict=True)
+    return np.array(means), np.array(variances)
+
+
+@every_model
+@pytest.mark.parametrize("single", [False, True])
+def test_many_rows_at_once_are_predicted_as_each_alone(model: Model, single: bool) -> None:
+    """Also rows that were trained on, among them inducing inputs, rows far away, and none at all."""
+    at = replace(local(n=300, size=60, rank=40), single=single)
+    ours = site_posterior(at, model, as_slack("linear")).gaussian
+    assert isinstance(ours, LocalGaussian)
+    assert ours.parts.blocks[0].open.explained.matrix.dtype == (np.float32 if single else np.float64)
+    X = np.concatenate([NEW, at.X[::7], at.X[:3] + 0.01, 20.0 * NEW[:3]])
+    exact = one_by_one(ours, ours.nu, X)
+    for found, expected in zip(moments(ours, ours.nu, X), exact, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2e-5 if single else 1e-9, atol=0.0 if single else 1e-11)
+    np.testing.assert_array_equal(moments(ours, ours.nu, X)[0], predicted_means(ours, X))
+    assert [len(part) for part in moments(ours, ours.nu, X[:0])] == [0, 0]
+
+
+def predicted_means(gaussian: LocalGaussian, X: np.ndarray) -> np.ndarray:
+    prior = gaussian.prior
+    return prior.means_at(X, prior.features.at(X), prior.mean_weights(*gaussian.coefficients(gaussian.nu)))
+
+
+def test_small_variances_of_single_precision_keep_their_digits() -> None:
+    """A constant takes 99.9 % of the prior variance, and many labels leave a thousandth of the rest."""
+    at = replace(local(n=300, size=60, rank=40), single=True)
+    prior = at.covariance(Model(1.0, Blend(1.0, 3000.0, 0.0, 0.5, 2.0, (1.0, 2.0, 1.5))))
+    ours = prior.gaussian(np.full(at.n, 3000.0), np.linspace(-1.0, 1.0, at.n))
+    assert isinstance(ours, LocalGaussian)
+    (mean, variance), (means, variances) = (f(ours, ours.nu, at.X[::5]) for f in (moments, one_by_one))
+    assert variances.max() < 2e-3
+    np.testing.assert_allclose(variance, variances, rtol=0.005)
+    np.testing.assert_allclose(mean, means, rtol=1e-9, atol=1e-9)
+
+
+@every_model
+def test_rows_of_a_block_without_any_are_predicted_by_features_alone(model: Model) -> None:
+    at = local()
+    few = at.partition.assign(at.X) != at.partition.assign(at.X)[0]
+    at = replace(at, X=at.X[few], y=at.y[few], weights=at.weights[few])
+    ours = site_posterior(at, model, as_slack("linear")).gaussian
+    assert isinstance(ours, LocalGaussian)
+    assert any(found.block is None for found in ours.prior.located(NEW))
+    for found, expected in zip(moments(ours, ours.nu), one_by_one(ours, ours.nu, NEW), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
 @every_model
 def test_predictions_do_not_need_the_covariances_of_the_rows_before_their_labels(model: Model) -> None:
     ours = least_squares(classes(local()), model)
     whole, few = ours.gaussian, ours.predictor.gaussian
     assert isinstance(whole, LocalGaussian)
-    b, u = whole.coefficients(ours.nu)
-    for one, other in zip(whole.moments_at(NEW, b, u), few.moments_at(NEW, b, u), strict=True):
+    for one, other in zip(moments(whole, ours.nu), moments(few, ours.nu), strict=True):
         np.testing.assert_array_equal(one, other)
     weights = np.linspace(-1.0, 1.0, len(NEW))
     assert whole.variance_of_sum(NEW, weights) == few.variance_of_sum(NEW, weights)

@@ -24,8 +24,9 @@ pytestmark = [
     pytest.mark.filterwarnings(f"ignore::marginwise.errors.{name}") for name in ("ConvergenceWarning", "TableWarning")
 ]
 
-#: What a file may differ by: the bar is 1e-6, and nothing comes near it.
-TOLERANCE = 1e-9
+#: What a file may differ by: the bar is 1e-6, and nothing comes near it. A file computes in double precision, and
+#: Python the variances of local blocks in single.
+TOLERANCE, OF_BLOCKS = 1e-9, 1e-7
 
 WORDS, DATES = ("colour", "size"), ("when",)
 
@@ -80,12 +81,14 @@ def strange_frame() -> pd.DataFrame:
     return table
 
 
-def check(model: Any, X: Any, inputs: dict[str, np.ndarray] | None = None) -> dict[str, np.ndarray]:
+def check(
+    model: Any, X: Any, inputs: dict[str, np.ndarray] | None = None, tolerance: float = TOLERANCE
+) -> dict[str, np.ndarray]:
     """Return the results of a model's file after a comparison with the model."""
     results = results_of(to_onnx(model), {"X": X} if inputs is None else inputs)
     if hasattr(model, "predict_proba"):
-        np.testing.assert_allclose(results["probabilities"], model.predict_proba(X), atol=TOLERANCE)
-    np.testing.assert_allclose(results["decision"], model.decision_function(X), rtol=TOLERANCE, atol=TOLERANCE)
+        np.testing.assert_allclose(results["probabilities"], model.predict_proba(X), atol=tolerance)
+    np.testing.assert_allclose(results["decision"], model.decision_function(X), rtol=tolerance, atol=tolerance)
     np.testing.assert_array_equal(results["label"], model.predict(X))
     return results
 
@@ -177,7 +180,7 @@ def test_normal_scores_and_local_blocks(schedule):
     assert {type(one).__name__ for one in ensemble.predictors} == {"LocalClassPredictor"}
     assert "NormalScores" in {type(member.view).__name__ for member in ensemble.members}
     assert ensemble.calibration is not None
-    check(model, strange_rows())
+    check(model, strange_rows(), tolerance=OF_BLOCKS)
 
 
 def test_compact_models_give_compact_files():

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import pickle
+from dataclasses import fields, replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from marginwise import TunedSVC
+from marginwise.covariance.features import Features
 from marginwise.fitting.rank import local_size, numbers_kept
 from marginwise.fitting.schedule import SCHEDULE
 from marginwise.fitting.stacking import kept_weights
+from marginwise.inference.prediction import LocalPredictor
 
 SMALL = {"additive_from": 200, "exact_rows": 200, "wide_rows": 400, "wide_local": 60}
 
@@ -57,6 +60,31 @@ def test_two_classes_are_trained_in_several_partitions(table, schedule) -> None:
     [alone, *_] = TunedSVC(random_state=0).fit(*table).ensemble_.members
     assert alone.hyperparameters.kernel == ensemble.members[0].hyperparameters.kernel
     assert SCHEDULE.partitions_C * alone.hyperparameters.C == ensemble.members[0].hyperparameters.C
+
+
+def test_partitions_of_a_view_share_their_features(table, schedule, monkeypatch) -> None:
+    """They are computed once for each view, and what is predicted is what each member says by itself."""
+    schedule(**SMALL, least_weight=0.0, partitions=2, usual_local=50, most_local=100, least_local=50)
+    ensemble = TunedSVC(random_state=0).fit(*table).ensemble_
+    assert ensemble._same_as_before == (False, True, False, True)
+    assert ensemble.basis_size == max(len(member.inducing) for member in ensemble.members) < ensemble.n_points
+    new = ensemble.X[::7] + 0.1
+    alone = [
+        one.latent_mean_and_variance(member.inputs(new))
+        for member, one in zip(ensemble.members, ensemble.predictors, strict=True)
+    ]
+    calls, at = [], Features.at
+    monkeypatch.setattr(Features, "at", lambda self, X: calls.append(len(X)) or at(self, X))
+    shared = [moments for _, moments in ensemble._moments(new)]
+    assert calls == [len(new)] * 2
+    for found, expected in zip(shared, alone, strict=True):
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+    one = ensemble.predictors[0]
+    assert isinstance(one, LocalPredictor)
+    again = pickle.loads(pickle.dumps(one))
+    assert set(vars(again)) == {field.name for field in fields(one)}
+    np.testing.assert_array_equal(again.latent_mean(new), one.latent_mean(new))
 
 
 @pytest.mark.parametrize("members", [1, 2, 8])

@@ -231,8 +231,8 @@ class DenseGaussian(ExpandingGaussian):
 
     @cached_property
     def explained(self) -> QuadraticForm:
-        """The form of W: what the rows explain of the variance at new points."""
-        return QuadraticForm.of(self.precision_gain())
+        """The form of W, in the precision of Σ: what the rows explain of the variance at new points."""
+        return QuadraticForm.of(self.precision_gain()).astype(self.covariance.dtype)
 
     def contract_evidence(self, residual_bar: Array) -> Array:
         return self.prior.contract(evidence_cotangent(self.covariance, self.dual_mean, self.tau, self.free))

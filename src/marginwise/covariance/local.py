@@ -44,16 +44,32 @@ class Block(NamedTuple):
     open: DenseCovariance
 
 
-class Located(NamedTuple):
-    """New rows that fall into one block: their numbers, the block's, if it has rows, and their covariances.
+class MeanWeights(NamedTuple):
+    """What a latent mean is: k_bᵀ ``own`` + vᵀ ``features`` in a block, vᵀ ``alone`` where no block has rows."""
 
-    ``V`` are the features of the new rows, ``open`` the covariances of what these leave open with the block's rows.
-    """
+    alone: Array
+    own: list[Array]
+    features: list[Array]
+
+
+class Located(NamedTuple):
+    """New rows that fall into one block: their numbers, and if it has rows, the block's and K between both."""
 
     rows: Indices
     block: int | None
-    V: Array
-    open: Array
+    cross: Array
+
+    def mean(self, V: Array, by: MeanWeights) -> Array:
+        """Return the latent means at these rows, V their features."""
+        if self.block is None:
+            return V @ by.alone
+        return self.cross @ by.own[self.block] + V @ by.features[self.block]
+
+    def open(self, leading: Array, others: Array, V: Array) -> Array:
+        """Return r = k_b - V_b v, V_b the block's features; the precision of v may differ after the leading ones."""
+        n = leading.shape[1]
+        r = others @ V[:, n:].T
+        return np.subtract(self.cross - leading @ V[:, :n].T, r, out=r, casting="same_kind")
 
 
 class LocalCovariance(RowCovariance, SiteCovariance):
@@ -164,16 +180,24 @@ class LocalCovariance(RowCovariance, SiteCovariance):
         return V, owners, own
 
     def function_at(self, X_new: Array, coefficients: Array) -> Array:
-        return self.means_at(X_new, coefficients, self.blocks.total(_project, columns=[self.to_blocks(coefficients)]))
+        weights = self.blocks.total(_project, columns=[self.to_blocks(coefficients)])
+        return self.means_at(X_new, self.features.at(X_new), self.mean_weights(coefficients, weights))
 
-    def means_at(self, X_new: Array, dual: Array, weights: Array) -> Array:
-        """Return vᵀu + rᵀb at new rows: u the ``weights`` of the features, b the ``dual`` of the block's own rows."""
-        means = np.empty((len(X_new), *dual.shape[1:]))
-        parts = self.split(dual)
+    def mean_weights(self, dual: Array, weights: Array) -> MeanWeights:
+        """Return what the mean vᵀu + rᵀb is made of: with r = k_b - V_b v it is k_bᵀb + vᵀ(u - V_bᵀb).
+
+        u are the ``weights`` of the features, b the ``dual`` of the block's own rows. So a mean takes no product of
+        matrices, and is of double precision, also where V_b v is much larger than r.
+        """
+        own = [part.astype(float, copy=False) for part in self.split(dual)]
+        pairs = zip(self.blocks.blocks, own, strict=True)
+        return MeanWeights(weights, own, [weights - block.V.T @ part for block, part in pairs])
+
+    def means_at(self, X_new: Array, V: Array, by: MeanWeights) -> Array:
+        """Return the latent means at new rows with the features V."""
+        means = np.empty((len(X_new), *by.alone.shape[1:]))
         for found in self.located(X_new):
-            means[found.rows] = found.V @ weights
-            if found.block is not None:
-                means[found.rows] += found.open @ parts[found.block]
+            means[found.rows] = found.mean(V[found.rows], by)
         return means
 
     def expansions(self, dual: Array, weights: Array) -> Iterator[tuple[Indices, Array, Array, Array]]:
@@ -209,18 +233,17 @@ class LocalCovariance(RowCovariance, SiteCovariance):
     def located(self, X_new: Array) -> Iterator[Located]:
         """Yield new rows by the blocks that they fall into, not too many at a time."""
         numbers = self.partition.assign(X_new)
-        for number in np.unique(numbers):
-            every = np.flatnonzero(numbers == number)
+        order = np.argsort(numbers, kind="stable")
+        present, starts = np.unique(numbers[order], return_index=True)
+        for number, every in zip(present, np.split(order, starts)[1:], strict=True):
             k = self._present.get(int(number))
             for start in range(0, len(every), _AT_ONCE):
                 safe_point()
                 rows = every[start : start + _AT_ONCE]
-                V = self.features.at(X_new[rows])
                 if k is None:
-                    yield Located(rows, None, V, np.empty((len(rows), 0)))
+                    yield Located(rows, None, np.empty((len(rows), 0)))
                 else:
-                    block = self.blocks.blocks[k]
-                    yield Located(rows, k, V, self.kernel.cross(X_new[rows], block.X) - V @ block.V.T)
+                    yield Located(rows, k, self.kernel.cross(X_new[rows], self.blocks.blocks[k].X))
 
     def gaussian(self, tau: Array, nu: Array) -> LocalGaussian | None:
         return local_gaussian(self, tau, nu)

@@ -25,11 +25,20 @@ from marginwise.covariance.cotangents import evidence_cotangent, groups_cotangen
 from marginwise.covariance.dense import DenseGaussian
 from marginwise.covariance.gaussian import SiteGaussian, marginals
 from marginwise.covariance.groups import BlockDiagonal, Members, same_part
-from marginwise.covariance.triangles import symmetric, weighted_gram
+from marginwise.covariance.triangles import by_triangle, symmetric, weighted_gram
 
 if TYPE_CHECKING:
     from marginwise.covariance.features import Features
-    from marginwise.covariance.local import Block, LocalCovariance
+    from marginwise.covariance.local import Block, LocalCovariance, MeanWeights
+
+
+#: Features that V_b v is summed over in double precision: a constant and straight lines are in the first few, may be a
+#: thousand times as large as r, and would leave their rounding there.
+_LEADING = 32
+
+#: Prior variance of new rows from which squares of covariances may be too large for single precision: they, and those
+#: that are predicted with them, take double precision.
+_FAR = 1e20
 
 
 class Part(NamedTuple):
@@ -109,39 +118,47 @@ class LocalGaussian(SiteGaussian):
             stacks.append(stack)
         return stacks
 
-    def moments_at(self, X_new: Array, dual: Array, weights: Array) -> tuple[Array, Array]:
+    def moments_at(self, X_new: Array, V: Array, by: MeanWeights) -> tuple[Array, Array]:
         """Return means as :meth:`LocalCovariance.means_at` does, and the variances
 
-            K(x, x) - |v|² - rᵀ(R + T⁻¹)⁻¹r + |Γv - Jᵀ(τ∘r)|²,   r the open covariances with the block's rows:
+            K(x, x) - |v|² - rᵀ(R + T⁻¹)⁻¹r + |Γv - Jᵀ(τ∘r)|²,   r = k_b - V_b v the open covariances with the block:
 
-        the variance of r(x) given the block and u, and what the uncertainty of u adds.
+        the variance of r(x) given the block and u, and what the uncertainty of u adds. The difference of the first two
+        may be much smaller than both, and is of double precision. What is taken from it is not larger than it, so that
+        products of matrices are in the precision of the blocks, but for that of the leading features in r.
         """
-        mean, variance = np.empty((len(X_new), *dual.shape[1:])), self.prior.kernel.diagonal(X_new)
-        duals = self.prior.split(dual)
+        mean, before = np.empty((len(X_new), *by.alone.shape[1:])), self.prior.kernel.diagonal(X_new)
+        variance = before - np.einsum("ij,ij->i", V, V)
+        features = V if before.max(initial=0.0) > _FAR else self.prior.shared(V)
+        rest = by_triangle(features, self._shared_root)
         for found in self.prior.located(X_new):
-            mean[found.rows] = found.V @ weights
-            rest = get_blas_funcs("trmm", (found.V,))(1.0, self.root, found.V.T, lower=1).T
-            explained = np.einsum("ij,ij->i", found.V, found.V)
+            rows, v = found.rows, V[found.rows]
+            mean[rows] = found.mean(v, by)
             if found.block is not None:
                 part = self.parts.blocks[found.block]
-                mean[found.rows] += found.open @ duals[found.block]
-                explained += part.open.explained(found.open)
-                rest -= (found.open * part.open.tau) @ part.J
-            variance[found.rows] += np.einsum("ij,ij->i", rest, rest) - explained
-        return mean, variance
+                r = found.open(v[:, :_LEADING], features[rows, _LEADING:], part.block.V)
+                variance[rows] -= part.open.explained(r)
+                rest[rows] -= (r * part.open.tau) @ part.J
+        return mean, variance + np.einsum("ij,ij->i", rest, rest)
+
+    @cached_property
+    def _shared_root(self) -> Array:
+        """Γ in the precision of the blocks."""
+        return self.prior.shared(self.root)
 
     def variance_of_sum(self, X_new: Array, weights: Array) -> float:
         """Return the variance of Σ_i w_i f(x_i) at new rows: as in :meth:`moments_at`, with covariances."""
         rest, variance = np.zeros(self.prior.rank), 0.0
         for found in self.prior.located(X_new):
             w, rows = weights[found.rows], X_new[found.rows]
-            own = w @ found.V
+            own = w @ self.prior.features.at(rows)
             rest += own @ self.root.T
             variance += float(w @ self.prior.kernel.gram(rows) @ w - own @ own)
             if found.block is not None:
-                part, open_sum = self.parts.blocks[found.block], w @ found.open
-                variance -= float(part.open.explained(open_sum[None])[0])
-                rest -= (open_sum * part.open.tau) @ part.J
+                part = self.parts.blocks[found.block]
+                r = w @ found.cross - part.block.V @ own
+                variance -= float(part.open.explained(r[None])[0])
+                rest -= (r * part.open.tau) @ part.J
         return variance + float(rest @ rest)
 
     def for_new_rows(self) -> LocalGaussian:
@@ -243,7 +260,7 @@ def _capacitance(part: Part) -> Array:
 
 def _with_root(part: Part, root: Array) -> Part:
     """Return the part with J = MΓᵀ in the place of M."""
-    return part._replace(J=get_blas_funcs("trmm", (root,))(1.0, root, part.J.T, lower=1).T)
+    return part._replace(J=by_triangle(part.J, root))
 
 
 def _without_gram(part: Part) -> Part:

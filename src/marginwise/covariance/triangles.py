@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, get_blas_funcs, get_lapack_funcs, lapack
+from scipy.linalg import get_blas_funcs, get_lapack_funcs, lapack
 
 from marginwise._arrays import Array
 from marginwise._runtime.jit import compiled
@@ -62,15 +63,22 @@ class QuadraticForm:
         root, failed = lapack.dpotrf(W.T, lower=1, clean=1)
         return cls(W.astype(float, copy=False), False) if failed else cls(root, True)
 
+    def astype(self, dtype: np.dtype[Any]) -> QuadraticForm:
+        """Return the form in another precision."""
+        return replace(self, matrix=self.matrix.astype(dtype, copy=False))
+
     def __call__(self, rows: Array) -> Array:
         """Return the values for the rows of a matrix."""
-        if not self.is_root:
-            return np.einsum("ij,ij->i", rows @ self.matrix, rows)
-        if len(rows) == 1:  # a vector is half the work of a matrix with one column
-            half = blas.dtrmv(self.matrix, rows[0], lower=1, trans=1)
-            return np.array([half @ half])
-        columns = blas.dtrmm(1.0, self.matrix, rows.T, lower=1, trans_a=1)
-        return np.einsum("ij,ij->j", columns, columns)
+        image = by_triangle(rows, self.matrix, transposed=True) if self.is_root else rows @ self.matrix
+        return np.einsum("ij,ij->i", image, image if self.is_root else rows)
+
+
+def by_triangle(rows: Array, lower: Array, *, transposed: bool = False) -> Array:
+    """Return Lx, or Lᵀx, for each row x of a matrix, L a lower triangle; double precision if one of both has it."""
+    trmm, trmv = get_blas_funcs(("trmm", "trmv"), (lower, rows))
+    if len(rows) == 1:  # a vector is half the work of a matrix with one column
+        return np.asarray(trmv(lower, rows[0], lower=1, trans=int(transposed)))[None]
+    return np.asarray(trmm(1.0, lower, rows.T, lower=1, trans_a=int(transposed)).T)
 
 
 def symmetric(lower: Array) -> Array:

@@ -25,7 +25,7 @@ from marginwise.fitting.doubt import Doubt
 from marginwise.fitting.ensemble import Ensemble
 from marginwise.fitting.novelty import Novelty
 
-#: Rows predicted at a time: their kernel values with the points of a model take at most this many numbers.
+#: Rows predicted at a time: kernel values with the points of a model, or features, take at most this many numbers.
 _BLOCK_NUMBERS = 2**22
 
 
@@ -163,7 +163,7 @@ class PredictingMixin(TableMixin):
         ``average`` is that over the copies of a row whose gaps were filled in several ways.
         """
         model = self.ensemble_
-        step = max(1, _BLOCK_NUMBERS // model.n_points)
+        step = max(1, _BLOCK_NUMBERS // model.basis_size)
         blocks = []
         for start in range(0, len(cells), step):
             filled, owners = self._encoding.filled(cells[start : start + step])

@@ -39,7 +39,7 @@ def _(predictor: LatentPredictor, rows: Value) -> tuple[Value, Value]:
 
 @moments.register
 def _(predictor: LocalPredictor, rows: Value) -> tuple[Value, Value]:
-    """Block by block, as :meth:`LocalGaussian.variances_at`: only rows of one block meet the numbers of that block."""
+    """Block by block, as :meth:`LocalGaussian.moments_at`: only rows of one block meet the numbers of that block."""
     gaussian, kernel = predictor.gaussian, predictor.kernel
     covariance, graph = gaussian.prior, rows.graph
     inverse, _ = lapack.dtrtri(covariance.features.factor, lower=1)

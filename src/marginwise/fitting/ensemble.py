@@ -20,7 +20,7 @@ from marginwise.fitting.doubt import Doubt, doubt
 from marginwise.fitting.machines import low_rank_svm, svm_model, train_pairs_of
 from marginwise.fitting.members import Member
 from marginwise.fitting.stacking import Vote, combined
-from marginwise.inference.prediction import LatentPredictor, Predictor
+from marginwise.inference.prediction import BasisPredictor, LatentPredictor, Predictor
 from marginwise.inference.reduction import reduced
 from marginwise.likelihoods.slack import Slack
 from marginwise.model import Model
@@ -148,6 +148,14 @@ class Ensemble:
         """The number of points that a prediction is a sum over: training rows, inducing inputs, those of a block."""
         return max(map(self.points_of, self.members))
 
+    @property
+    def basis_size(self) -> int:
+        """The number of values that a row has while it is predicted: blocks have theirs one after the other."""
+        return max(
+            self.points_of(member) if member.partition is None or member.inducing is None else len(member.inducing)
+            for member in self.members
+        )
+
     def points_of(self, member: Member) -> int:
         """Return the number of points that a prediction of a member is a sum over."""
         if member.few_points is not None:
@@ -192,8 +200,8 @@ class Ensemble:
         agreed = np.full(len(X), -1)
         if self.calibration is not None:
             return agreed
-        for number, (one, rows, cross) in enumerate(self._crosses(X)):
-            scores = one.scores_of(one.latent_mean(rows) if cross is None else cross @ _expansion(one).coefficients)
+        for number, (one, rows, basis) in enumerate(self._bases(X)):
+            scores = one.scores_of(one.latent_mean(rows) if basis is None else _by_basis(one).mean_of(rows, basis))
             top = np.partition(scores, -2, axis=1)[:, -2:]
             clear = top[:, 1] - top[:, 0] > _TIE * np.maximum(1.0, np.abs(scores).max(axis=1))
             best = scores.argmax(axis=1)
@@ -202,29 +210,29 @@ class Ensemble:
 
     def _moments(self, X: Array) -> Iterator[tuple[Predictor, tuple[Array, Array]]]:
         """Yield each member's predictor, and mean and variance of its latent functions."""
-        for one, rows, cross in self._crosses(X):
-            yield one, one.latent_mean_and_variance(rows) if cross is None else _expansion(one).moments_of(rows, cross)
+        for one, rows, basis in self._bases(X):
+            yield one, one.latent_mean_and_variance(rows) if basis is None else _by_basis(one).moments_of(rows, basis)
 
-    def _crosses(self, X: Array) -> Iterator[tuple[Predictor, Array, Array | None]]:
-        """Yield each member's predictor, what it sees of X, and K(x, z) where it is a sum over points z.
+    def _bases(self, X: Array) -> Iterator[tuple[Predictor, Array, Array | None]]:
+        """Yield each member's predictor, what it sees of X, and the values of its basis there, if it has one.
 
-        That matrix is made once for members with the same kernel and points.
+        They are computed once for members with the same basis.
         """
-        cross = np.empty(0)
+        basis = np.empty(0)
         for member, one, same in zip(self.members, self.predictors, self._same_as_before, strict=True):
             rows = member.inputs(X)
-            if not isinstance(one, LatentPredictor):
+            if not isinstance(one, BasisPredictor):
                 yield one, rows, None
                 continue
             if not same:
-                cross = one.covariances(rows)
-            yield one, rows, cross
+                basis = one.basis(rows)
+            yield one, rows, basis
 
     @computed_once
     def _same_as_before(self) -> tuple[bool, ...]:
-        """Whether each member's predictor is a sum over the points, with the kernel, of the one before."""
+        """Whether each member's predictor has the basis of the one before."""
         pairs = zip(self.predictors, self.predictors[1:], strict=False)
-        return False, *(same_expansion(*pair) for pair in pairs)
+        return False, *(isinstance(one, BasisPredictor) and one.shares_basis(other) for one, other in pairs)
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance of the latent functions under the mixture of the members.
@@ -311,8 +319,11 @@ def _expansion(one: Predictor) -> LatentPredictor:
     return one
 
 
+def _by_basis(one: Predictor) -> BasisPredictor:
+    assert isinstance(one, BasisPredictor)
+    return one
+
+
 def same_expansion(one: Predictor, other: Predictor) -> bool:
     """Say whether two predictors are sums over the same points with the same kernel."""
-    if not (isinstance(one, LatentPredictor) and isinstance(other, LatentPredictor)):
-        return False
-    return one.kernel == other.kernel and (one.points is other.points or np.array_equal(one.points, other.points))
+    return isinstance(one, LatentPredictor) and one.shares_basis(other)

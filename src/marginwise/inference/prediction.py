@@ -14,6 +14,7 @@ from scipy.special import log_softmax
 
 from marginwise._arrays import Array, Indices
 from marginwise._runtime.interrupts import safe_point
+from marginwise.covariance.local import MeanWeights
 from marginwise.covariance.local_gaussian import LocalGaussian
 from marginwise.covariance.triangles import QuadraticForm
 from marginwise.kernels.base import Kernel
@@ -179,8 +180,60 @@ class LabelPredictor(Predictor):
         return unit * mean, unit**2 * variance
 
 
+class BasisPredictor(Predictor):
+    """Processes that see of a row its values of some functions, the same ones wherever the row is: the basis.
+
+    Its values take a large part of the time of a prediction, and several predictors may have the same basis.
+    """
+
+    @property
+    @abstractmethod
+    def basis_points(self) -> Array:
+        """The points z_j that the basis follows from, with the kernel."""
+
+    @abstractmethod
+    def basis(self, X: Array) -> Array:
+        """Return the values of the basis at the rows of X."""
+
+    @abstractmethod
+    def moments_of(self, X: Array, basis: Array) -> tuple[Array, Array]:
+        """Return mean and variance at the rows of X from the values of the basis there."""
+
+    @abstractmethod
+    def mean_of(self, X: Array, basis: Array) -> Array:
+        """Return the mean alone."""
+
+    @abstractmethod
+    def shares_basis(self, other: Predictor) -> bool:
+        """Say whether another predictor has the same basis."""
+
+    def _follows_from_same(self, other: BasisPredictor) -> bool:
+        own, others = self.basis_points, other.basis_points
+        return self.kernel == other.kernel and (own is others or np.array_equal(own, others))
+
+    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return mean, of several processes in columns, and variance of the latent values, a block at a time."""
+        X = check_inputs(X_new, "X_new")
+        blocks = [self.moments_of(rows, self.basis(rows)) for rows in self._in_blocks(X)]
+        return tuple(np.concatenate(part) for part in zip(*blocks, strict=True))  # type: ignore[return-value]
+
+    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
+        X = check_inputs(X_new, "X_new")
+        return np.concatenate([self.mean_of(rows, self.basis(rows)) for rows in self._in_blocks(X)])
+
+    def _in_blocks(self, X: Array) -> Iterator[Array]:
+        step = max(1, _BLOCK_NUMBERS // len(self.basis_points))
+        for start in range(0, len(X), step):
+            safe_point()
+            yield X[start : start + step]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what follows from them is there again when it is asked for."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, eq=False)
-class LatentPredictor(Predictor):
+class LatentPredictor(BasisPredictor):
     """Gaussian processes given data, as far as predictions need them: one, or several that share their covariance.
 
     Attributes
@@ -200,16 +253,16 @@ class LatentPredictor(Predictor):
     gain: Array
     kernel: Kernel
 
-    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
-        """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61), a block at a time."""
-        X = check_inputs(X_new, "X_new")
-        blocks = [self.moments_of(rows, self.covariances(rows)) for rows in self._in_blocks(X)]
-        return tuple(np.concatenate(part) for part in zip(*blocks, strict=True))  # type: ignore[return-value]
+    @property
+    def basis_points(self) -> Array:
+        return self.points
 
-    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
-        """Return k(x)ᵀb alone."""
-        X = check_inputs(X_new, "X_new")
-        return np.concatenate([self.covariances(rows) @ self.coefficients for rows in self._in_blocks(X)])
+    def basis(self, X: Array) -> Array:
+        """Return the covariances of the rows with the points."""
+        return self.covariances(X)
+
+    def shares_basis(self, other: Predictor) -> bool:
+        return isinstance(other, LatentPredictor) and self._follows_from_same(other)
 
     @cached_property
     def covariances(self) -> Callable[[Array], Array]:
@@ -227,14 +280,13 @@ class LatentPredictor(Predictor):
         image = k @ self.gain
         return np.einsum("ij,ij->i", image, image)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: what follows from them is there again when it is asked for."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def moments_of(self, X: Array, k: Array) -> tuple[Array, Array]:
-        """Return mean and variance at the rows of X from their covariances with the points."""
+    def moments_of(self, X: Array, basis: Array) -> tuple[Array, Array]:
+        """Return k(x)ᵀb and K(x, x) - k(x)ᵀWk(x) (Rasmussen & Williams 2006, eqs. 3.60, 3.61)."""
         prior = self.kernel.diagonal(X)
-        return k @ self.coefficients, at_least_rounding(prior - self._explained(k), prior)
+        return basis @ self.coefficients, at_least_rounding(prior - self._explained(basis), prior)
+
+    def mean_of(self, X: Array, basis: Array) -> Array:
+        return basis @ self.coefficients
 
     def log_proba_of_few(self, X: Array) -> Array:
         k, whole = self.covariances(X), self.gain.shape[1] == len(self.points)
@@ -261,15 +313,9 @@ class LatentPredictor(Predictor):
         prior = float(weights @ self.kernel.gram(X) @ weights)
         return max(prior - float(explained[0]), _LEAST_SHARE * prior)
 
-    def _in_blocks(self, X: Array) -> Iterator[Array]:
-        step = max(1, _BLOCK_NUMBERS // len(self.points))
-        for start in range(0, len(X), step):
-            safe_point()
-            yield X[start : start + step]
-
 
 @dataclass(frozen=True, eq=False)
-class LocalPredictor(Predictor):
+class LocalPredictor(BasisPredictor):
     """The same where covariances are exact within blocks only: a new row is predicted with the block it falls into.
 
     Attributes
@@ -286,13 +332,27 @@ class LocalPredictor(Predictor):
     dual: Array
     weights: Array
 
-    def latent_mean_and_variance(self, X_new: npt.ArrayLike) -> tuple[Array, Array]:
-        X = check_inputs(X_new, "X_new")
-        mean, variance = self.gaussian.moments_at(X, self.dual, self.weights)
+    @property
+    def basis_points(self) -> Array:
+        return self.gaussian.prior.features.inducing
+
+    def basis(self, X: Array) -> Array:
+        """Return the features of the rows, whatever blocks they fall into."""
+        return self.gaussian.prior.features.at(X)
+
+    def shares_basis(self, other: Predictor) -> bool:
+        return isinstance(other, LocalPredictor) and self._follows_from_same(other)
+
+    @cached_property
+    def _mean_weights(self) -> MeanWeights:
+        return self.gaussian.prior.mean_weights(self.dual, self.weights)
+
+    def moments_of(self, X: Array, basis: Array) -> tuple[Array, Array]:
+        mean, variance = self.gaussian.moments_at(X, basis, self._mean_weights)
         return mean, at_least_rounding(variance, self.kernel.diagonal(X))
 
-    def latent_mean(self, X_new: npt.ArrayLike) -> Array:
-        return self.gaussian.prior.means_at(check_inputs(X_new, "X_new"), self.dual, self.weights)
+    def mean_of(self, X: Array, basis: Array) -> Array:
+        return self.gaussian.prior.means_at(X, basis, self._mean_weights)
 
     @property
     def kernel(self) -> Kernel:  # type: ignore[override]

@@ -99,7 +99,12 @@ def from_dask(X: Any) -> DaskBlocks:
 
 
 def _quietly() -> Any:
-    """Return a context without the advice that data should not be sent with tasks: it is kept small as it is."""
+    """Return a context without the advice that data should not be sent with tasks: it is kept small as it is.
+
+    Settings of ``distributed`` are there once it is imported. Imported within the context they would go with it.
+    """
+    with suppress(ImportError):
+        import_module("distributed")
     return _dask().config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
 
 

@@ -325,8 +325,8 @@ def exact_difference(model, Z, z):
     return with_blocks, log_loss(z, model.predict_proba(Z))
 
 
-#: Settings of the schedule that are compared, for two classes: partitions, the factor of C, and the cost nm² of a pass.
-PARTITIONS = [(1, 1.0, 3 * 2**31), (2, 1.0, 3 * 2**30), (2, 2.0, 3 * 2**30), (2, 4.0, 3 * 2**30)]
+#: What is compared for two classes: partitions, the factor of C, and the cost nm² of a pass.
+PARTITIONS = [(1, 1.0, 3 * 2**31), *((2, factor, 3 * 2**30) for factor in (1.0, 2.0, 4.0, 8.0))]
 
 
 def partitions(options):
@@ -338,15 +338,16 @@ def partitions(options):
 
     from marginwise.fitting import rank
 
-    for name, n in (("magic", None), ("adult", 10_000), ("sleep_bin", 30_000)):
+    for name, n in (("magic", None), ("adult", 10_000), ("adult", None), ("sleep_bin", 10_000), ("sleep_bin", None)):
         X, y, Z, z = from_folder(options.folder, name, n, OTHER_SPLIT)
-        model = tuned().fit(X, y)
+        with patch.object(rank, "SCHEDULE", replace(rank.SCHEDULE, grow_from=10**9)):
+            model = tuned().fit(X, y)
         found = model.ensemble_
         for number, factor, cost in PARTITIONS:
-            schedule = replace(rank.SCHEDULE, partitions=number, partitions_C=factor, local_pass_cost=cost)
+            schedule = replace(rank.SCHEDULE, partitions=number, local_pass_cost=cost)
             start = time.process_time()
             with patch.object(rank, "SCHEDULE", schedule):
-                model.ensemble_ = trained_again(found)
+                model.ensemble_ = trained_again(found, factor)
             seconds = time.process_time() - start
             p = model.predict_proba(Z)
             error = 100 * np.mean(model.classes_[p.argmax(axis=1)] != z)
@@ -358,8 +359,8 @@ def partitions(options):
             )
 
 
-def trained_again(ensemble):
-    """Return an ensemble whose members are trained again by the present schedule, each search once."""
+def trained_again(ensemble, factor):
+    """Return an ensemble whose members are trained again by the present schedule, with a factor of C."""
     from dataclasses import replace
 
     from marginwise.fitting.labels import Scale
@@ -374,7 +375,7 @@ def trained_again(ensemble):
         rows = replace(ensemble.problem, X=member.inputs(ensemble.X))
         model = model.with_C(model.C / SCHEDULE.partitions_C)
         for problem, used, done in RankPolicy("auto").train(
-            member.candidate.labels, rows, rows.X, model, len(searches)
+            member.candidate.labels, rows, rows.X, model, len(searches), growth=factor
         ):
             same = replace(member, scale=Scale(used.C), stored=done.stored)
             members.append(replace(same, inducing=problem.inducing, partition=problem.partition))

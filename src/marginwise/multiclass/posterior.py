@@ -250,18 +250,23 @@ def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: 
     return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
 
 
-def best_softmax_C(problem: Problem, model: Model) -> tuple[float, Sites] | None:
-    """Return the C, a power of four, under which examples left out are most probable, and the sites at the mode there.
+def best_softmax_C(problem: Problem, model: Model) -> tuple[float, float] | None:
+    """Return the C, a power of four, under which examples left out are most probable, and their log-probability there.
 
     None if C·K is no such kernel. Least squares have found the shape of K, and only the size of the latent functions is
     another one. Each mode is begun from the one before.
     """
-    found: dict[float, Sites] = {}
+    near: Sites | None = None
+    found: dict[float, float] = {}
 
     def value(C: float) -> float:
-        posterior = softmax_map(problem, model.with_C(C), next(reversed(found.values()), None))
-        found[C] = posterior.sites
-        return fit_link(*posterior.left_out, problem.labels, problem.weights).value
+        nonlocal near
+        posterior = softmax_map(problem, model.with_C(C), near)
+        near = posterior.sites
+        fit = fit_link(*posterior.left_out, problem.labels, problem.weights)
+        logs = fit.link.log_proba(*posterior.left_out)
+        found[C] = float(problem.weights @ logs[np.arange(problem.n), problem.labels])
+        return fit.value
 
     best = best_C(model, value, _USUAL)
     return None if best is None else (best, found[best])

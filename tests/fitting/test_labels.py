@@ -115,10 +115,12 @@ def test_scales():
 
 @pytest.mark.parametrize("problem", [TWO, THREE], ids=["two", "three"])
 def test_the_scale_of_softmax_labels_is_the_best_C(problem):
-    C, sites = best_softmax_C(problem, H)
-    scale, start = SoftmaxLabels().scale(problem, H)
-    assert scale == Scale(C)
-    assert np.array_equal(start.nu, sites.nu)
+    C, log_probability = best_softmax_C(problem, H)
+    scale, told = SoftmaxLabels().scale(problem, H)
+    assert (scale, told) == (Scale(C), log_probability)
+    left_out = SoftmaxLabels().train(problem, scale(H)).log_left_out
+    expected = problem.weights @ left_out[np.arange(problem.n), problem.labels]
+    np.testing.assert_allclose(told, expected, rtol=1e-3)
 
 
 def test_label_models_say_for_how_many_classes_they_are(schedule):

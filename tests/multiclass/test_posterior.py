@@ -10,7 +10,7 @@ from scipy.special import log_softmax, softmax
 from marginwise.covariance.gaussian import Sites
 from marginwise.kernels import Blend
 from marginwise.model import Model
-from marginwise.multiclass import best_softmax_C, least_squares, softmax_map
+from marginwise.multiclass import best_softmax_C, least_squares, mode, softmax_map
 from marginwise.multiclass.mode import softmax_mode
 from marginwise.problem import MulticlassProblem
 
@@ -99,6 +99,21 @@ def test_the_mode_of_two_classes_is_found_by_few_steps_which_are_shortened_where
     assert factors.count(1.0) <= 6
 
 
+def test_steps_of_two_classes_are_made_longer_where_the_mode_is_far(monkeypatch):
+    labels = (X[:, 0] > 0).astype(float)
+    problem = MulticlassProblem(X, labels, WEIGHTS, None, np.ones(N), n_classes=2)
+    kernel = MODEL.kernel.scaled(64.0)
+    covariance, factors = problem.covariance(Model(1.0, kernel)), []
+    solver = type(covariance).dual_solver
+    monkeypatch.setattr(type(covariance), "dual_solver", lambda own, tau: (factors.append(1), solver(own, tau))[1])
+    longer = softmax_mode(problem, covariance)[1]
+    few = len(factors)
+    monkeypatch.setattr(mode, "_farther", lambda search, here, change, there: (1.0, there))
+    shorter = softmax_mode(problem, covariance)[1]
+    assert few < len(factors) - few
+    np.testing.assert_allclose(longer, shorter, atol=1e-3)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_mode_is_found_in_fewer_steps_from_the_sites_of_one_near_by(n_classes, monkeypatch):
     """Those of other length scales and another amplitude: K⁻¹θ of these would lead away first."""
@@ -114,7 +129,7 @@ def test_the_mode_is_found_in_fewer_steps_from_the_sites_of_one_near_by(n_classe
     softmax_mode(problem, covariance)
     before, near = len(calls), Sites(there.precision, there.eta)
     softmax_mode(problem, covariance, near)
-    assert len(calls) - before < before
+    assert len(calls) - 1 - before < before  # one product is that of the start
     np.testing.assert_allclose(softmax_mode(problem, covariance, near, 1e-8)[0], cold, atol=1e-5)
 
 
@@ -167,3 +182,4 @@ def test_the_size_of_latent_functions_is_larger_where_labels_are_certain():
     assert sizes[0] is not None
     assert sizes[1] is not None
     assert sizes[0][0] > sizes[1][0]
+    assert sizes[0][1] > sizes[1][1]

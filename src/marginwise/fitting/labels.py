@@ -109,10 +109,10 @@ class LabelModel(ABC):
         """Say whether it is for so many classes."""
         return True
 
-    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, float | None] | None:
         """Return the scale of a model that a search by other labels found; None if there is none.
 
-        With it come the sites that training on these rows can be started from, where they are at hand.
+        With it comes the log-probability of the labels, left out, at this scale, where it is at hand.
         """
         return Scale(), None
 
@@ -192,7 +192,7 @@ class SoftmaxLabels(LabelModel):
         """Say whether classes are not too many: the mode of many is far."""
         return n_classes <= SCHEDULE.softmax_classes
 
-    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, float | None] | None:
         """Return the C under which examples left out are most probable."""
         found = best_softmax_C(problem, model)
         return None if found is None else (Scale(found[0]), found[1])
@@ -262,7 +262,7 @@ class ThresholdLabels(OrderedLabels):
 
     name: ClassVar[str] = "thresholds"
 
-    def scale(self, problem: Problem, model: Model) -> tuple[Scale, Sites | None] | None:
+    def scale(self, problem: Problem, model: Model) -> tuple[Scale, float | None] | None:
         """Return the C under which examples left out are most probable."""
         C = best_threshold_C(problem, model, self.order)
         return None if C is None else (Scale(C), None)

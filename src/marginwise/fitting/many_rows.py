@@ -134,9 +134,10 @@ class _Searches(NamedTuple):
                 continue  # its mode is a long way
             found = labels.scale(rows, model)
             if found is not None and len(declared) > 1:
-                scale, sites = found
-                left_out = labels.train(rows, scale(model), sites).log_left_out
-                value = float(rows.weights @ left_out[np.arange(rows.n), rows.labels])
+                scale, value = found
+                if value is None:
+                    left_out = labels.train(rows, scale(model)).log_left_out
+                    value = float(rows.weights @ left_out[np.arange(rows.n), rows.labels])
                 if value > best_value:
                     best, best_value = (labels, scale), value
         return best

@@ -39,7 +39,10 @@ TOLERANCE, _MAX_STEPS = 1e-4, 200
 _REFRESH, _WARM_REFRESH, _DEPTH = 10, 30, 6
 
 #: Largest change of a probability in a step up to which Newton's next one takes the same curvature.
-_NEAR = 0.05
+_NEAR = 0.2
+
+#: Factor by which a step that leads far is made longer as long as that is better.
+_FARTHER = 1.5
 
 #: Part of ψ that is rounding where the covariance is of single precision, and the shortest part of a step.
 _ROUNDING, _SHORTEST = 1e-6, 1e-3
@@ -107,6 +110,8 @@ def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool, rea
         while there.loss > here.loss + _ROUNDING * abs(here.loss) and length > _SHORTEST:
             length *= 0.5
             there = search.state(here.position + length * change, here)
+        if length == 1.0 and there.moved > early:
+            length, there = _farther(search, here, change, there)
         history.append((here, there))
         del history[:-_DEPTH]
         mixed = _mixed(search, history) if search.combines_two or not search.is_exact else None
@@ -120,6 +125,19 @@ def found(search: ModeSearch, start: Array, tolerance: float, *, warm: bool, rea
         if moved < tolerance * length:  # a step that had to be shortened says little
             break
     return here
+
+
+def _farther(search: ModeSearch, here: State, change: Array, there: State) -> tuple[float, State]:
+    """Return how many times a step is taken, and where it then leads: farther as long as that is better.
+
+    From latent values of 0 Newton's steps are too short, and another look costs much less than another curvature.
+    """
+    length = 1.0
+    while True:
+        beyond = search.state(here.position + _FARTHER * length * change, here)
+        if not beyond.loss < there.loss:
+            return length, there
+        length, there = _FARTHER * length, beyond
 
 
 def softmax_mode(

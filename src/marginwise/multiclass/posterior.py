@@ -34,6 +34,9 @@ from marginwise.problem import Problem
 #: Powers of 4 that C may be multiplied by for the softmax likelihood, and the one that is nearest to most tables.
 _POWERS, _USUAL = range(-2, 6), 1
 
+#: How much farther from the mode of two classes its search may end in single precision.
+_EARLIER = 10.0
+
 
 class Moments(NamedTuple):
     """Means (n, K) and variances (n,) of latent values."""
@@ -237,6 +240,8 @@ def softmax_map(
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
     covariance = problem.covariance(Model(1.0, kernel))
+    if problem.single and problem.n_classes == 2:
+        tolerance *= _EARLIER  # the mean of the Gaussian is one more step of Newton's method
     theta, p = softmax_mode(problem, covariance, start, tolerance)
     precision, eta = softmax_sites(theta, p, problem.labels, problem.weights)
     return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
@@ -250,18 +255,23 @@ def class_posterior_from(problem: Problem, model: Model, precision: Array, eta: 
     return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
 
 
-def best_softmax_C(problem: Problem, model: Model) -> tuple[float, Sites] | None:
-    """Return the C, a power of four, under which examples left out are most probable, and the sites at the mode there.
+def best_softmax_C(problem: Problem, model: Model) -> tuple[float, float] | None:
+    """Return the C, a power of four, under which examples left out are most probable, and their log-probability there.
 
     None if C·K is no such kernel. Least squares have found the shape of K, and only the size of the latent functions is
     another one. Each mode is begun from the one before.
     """
-    found: dict[float, Sites] = {}
+    near: Sites | None = None
+    found: dict[float, float] = {}
 
     def value(C: float) -> float:
-        posterior = softmax_map(problem, model.with_C(C), next(reversed(found.values()), None))
-        found[C] = posterior.sites
-        return fit_link(*posterior.left_out, problem.labels, problem.weights).value
+        nonlocal near
+        posterior = softmax_map(problem, model.with_C(C), near)
+        near = posterior.sites
+        fit = fit_link(*posterior.left_out, problem.labels, problem.weights)
+        logs = fit.link.log_proba(*posterior.left_out)
+        found[C] = float(problem.weights @ logs[np.arange(problem.n), problem.labels])
+        return fit.value
 
     best = best_C(model, value, _USUAL)
     return None if best is None else (best, found[best])

@@ -29,7 +29,15 @@ from marginwise.kernels.base import Kernel
 from marginwise.model import Model
 from marginwise.multiclass.cell_predictor import CellClassPredictor
 from marginwise.multiclass.link import SoftmaxLink, found_link, in_parts
-from marginwise.multiclass.mode import TOLERANCE, ModeSearch, State, found, rough_curvature, softmax_sites
+from marginwise.multiclass.mode import (
+    TOLERANCE,
+    ModeSearch,
+    State,
+    before_gaussian,
+    found,
+    rough_curvature,
+    softmax_sites,
+)
 from marginwise.multiclass.posterior import ClassPredictor, Moments, targets, without_examples
 from marginwise.problem import Problem
 
@@ -199,7 +207,7 @@ def linear_softmax(
     kernel = model.kernel.scaled(model.C)
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
-    features, K = _features(problem, kernel), problem.n_classes
+    features, K, tolerance = _features(problem, kernel), problem.n_classes, before_gaussian(problem, tolerance)
     layout, rows = features.layout, _Rows.of(problem, features)
     position, warm = np.zeros((layout.total, K)), start is not None
     if start is not None:

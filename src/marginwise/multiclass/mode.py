@@ -34,6 +34,9 @@ LEAST_CURVATURE = 1e-10
 #: Largest change of a probability in a step at which the mode is reached, and most steps towards it.
 TOLERANCE, _MAX_STEPS = 1e-4, 200
 
+#: How much farther from the mode of two classes its search may end in single precision.
+_EARLIER = 10.0
+
 #: Steps after which the curvature is looked at again, at first and where the mode is nearly known, and earlier steps
 #: that a step is combined with.
 _REFRESH, _WARM_REFRESH, _DEPTH = 10, 30, 6
@@ -138,6 +141,11 @@ def _farther(search: ModeSearch, here: State, change: Array, there: State) -> tu
         if not beyond.loss < there.loss:
             return length, there
         length, there = _FARTHER * length, beyond
+
+
+def before_gaussian(problem: Problem, tolerance: float) -> float:
+    """Return the tolerance of a mode before a Gaussian: that of two classes has one more Newton step for its mean."""
+    return _EARLIER * tolerance if problem.single and problem.n_classes == 2 else tolerance
 
 
 def softmax_mode(

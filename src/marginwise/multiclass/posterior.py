@@ -28,14 +28,11 @@ from marginwise.errors import InvalidInputError, NotConvergedError
 from marginwise.inference.prediction import LatentPredictor, LocalPredictor, Predictor
 from marginwise.model import Model
 from marginwise.multiclass.link import Link, SoftmaxLink, fit_link
-from marginwise.multiclass.mode import TOLERANCE, softmax_mode, softmax_sites
+from marginwise.multiclass.mode import TOLERANCE, before_gaussian, softmax_mode, softmax_sites
 from marginwise.problem import Problem
 
 #: Powers of 4 that C may be multiplied by for the softmax likelihood, and the one that is nearest to most tables.
 _POWERS, _USUAL = range(-2, 6), 1
-
-#: How much farther from the mode of two classes its search may end in single precision.
-_EARLIER = 10.0
 
 
 class Moments(NamedTuple):
@@ -240,9 +237,7 @@ def softmax_map(
     if kernel is None:
         raise InvalidInputError("kernel", model.kernel, "one with an amplitude, for the softmax likelihood")
     covariance = problem.covariance(Model(1.0, kernel))
-    if problem.single and problem.n_classes == 2:
-        tolerance *= _EARLIER  # the mean of the Gaussian is one more step of Newton's method
-    theta, p = softmax_mode(problem, covariance, start, tolerance)
+    theta, p = softmax_mode(problem, covariance, start, before_gaussian(problem, tolerance))
     precision, eta = softmax_sites(theta, p, problem.labels, problem.weights)
     return posterior_of_sites(problem, model, covariance, precision, eta, np.zeros(eta.shape[1]), (1.0, model.C))
 

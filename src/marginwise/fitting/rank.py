@@ -217,7 +217,8 @@ def local_size(n: int, n_classes: int, members: int) -> LocalSize:
     wanted = max(usual, min(most, int(np.sqrt(pass_cost / n))))
     if wanted >= n:
         several = 1  # one block is the exact matrix
-    room = s.local_numbers // numbers_kept(n, 1, members * several)
+    kept = several * (max(members, 2) if n >= s.grow_from else members)  # a larger C is compared with one before
+    room = s.local_numbers // numbers_kept(n, 1, kept)
     return LocalSize(min(wanted, room), several) if room >= s.least_local else LocalSize(0, 1)
 
 

@@ -161,7 +161,7 @@ class Schedule:
     cell_pass_cost: int = 2**37
     shared_part: float = 0.5
     cell_numbers: int = 2**23
-    cell_rows: int = 4000
+    cell_rows: int = 2000
     least_cells: int = 8
     tuning_rank: int = 200
     most_inducing: int = 1448

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from marginwise._arrays import Array, Indices
+from marginwise._runtime.once import computed_once
 from marginwise.covariance.cells import CellFeatures, Cells
+from marginwise.covariance.features import Features
 from marginwise.inference.prediction import Piece
 from marginwise.kernels.base import Kernel
 from marginwise.multiclass.link import Link
@@ -24,49 +26,84 @@ from marginwise.problem import check_inputs
 class CellClassPredictor(ClassScores):
     """Latent functions that are sums over the inducing inputs of all, and over those of the cell that a row is in.
 
+    Of each cell a triangle is kept. What predictions take of it is there when it is asked for.
+
     Attributes
     ----------
+    kernel : Kernel
+    inducing : array of shape (m, d)
+        The shared inducing inputs.
     cells : Cells
-    parts : tuple of ClassPredictor
-        That of each cell; its points are the shared inducing inputs, and then the cell's.
-    ties : tuple of arrays of shape (m, r)
-        H of each cell: covariances between rows x, x' of different cells are (k(x)ᵀH)·(k'(x')ᵀH').
+    roots : tuple of arrays
+        Γ of each cell, the rows of a lower triangle one after the other: ΓᵀΓ is the covariance of the weights that the
+        cell's rows are linear in, those of the shared features first.
+    means : tuple of arrays of shape (number of weights, K)
+        Their means.
+    scale : float
+        The features are those of the kernel times this.
     """
 
+    kernel: Kernel
+    inducing: Array
     cells: Cells
-    parts: tuple[ClassPredictor, ...]
-    ties: tuple[Array, ...]
+    roots: tuple[Array, ...]
+    means: tuple[Array, ...]
+    scale: float
     offset: Array
     unit: float
     link: Link | None = None
 
     @classmethod
     def of(
-        cls, features: CellFeatures, roots: Sequence[Array], scale: float, parts: Sequence[ClassPredictor]
+        cls,
+        features: CellFeatures,
+        kernel: Kernel,
+        roots: Sequence[Array],
+        means: Sequence[Array],
+        units: tuple[float, float],
+        offset: Array,
     ) -> CellClassPredictor:
-        """Return the predictor of the weights with these roots Γ, of features of the kernel times ``scale``.
+        """Return the predictor of weights with these roots and means, of features of the kernel times a scale.
+
+        ``units`` are the scale, and the factor of the variances.
+        """
+        assert features.cells is not None
+        packed = tuple(root[np.tril_indices(len(root))] for root in roots)
+        return cls(kernel, features.inducing, features.cells, packed, tuple(means), units[0], offset, units[1])
+
+    @computed_once
+    def parts(self) -> tuple[ClassPredictor, ...]:
+        """The predictor of each cell; its points are the shared inducing inputs, and then the cell's own."""
+        parts = []
+        for own, root, mean in self._of_cells():
+            half = own.dual(np.eye(len(root)) - root.T @ root)
+            coefficients = np.sqrt(self.scale) * own.dual(mean)
+            gain = own.dual(half.T)
+            parts.append(ClassPredictor(own.inducing, coefficients, gain, self.kernel, self.offset, self.unit))
+        return tuple(parts)
+
+    @computed_once
+    def _ties(self) -> tuple[Array, ...]:
+        """H of each cell: covariances between rows x, x' of different cells are (k(x)ᵀH)·(k'(x')ᵀH').
 
         With Σ = ΓᵀΓ the weights of two cells have the covariance Σ_cu Σ_uu⁻¹ Σ_uc', u the shared ones; H follows from
         the Cholesky factor of Σ_uu.
         """
-        assert features.cells is not None
-        m, ties = len(features.inducing), []
-        for own, root in zip(features.own, roots, strict=True):
+        ties, m = [], len(self.inducing)
+        for own, root, _ in self._of_cells():
             shared = root[:, :m]
             factor, _ = lapack.dpotrf(np.asfortranarray(shared.T @ shared), lower=1, clean=1)
             through = lapack.dtrtrs(factor, shared.T @ root, lower=1)[0]
-            ties.append(np.sqrt(scale) * own.dual(np.asfortranarray(through.T)))
-        return cls(features.cells, tuple(parts), tuple(ties), parts[0].offset, parts[0].unit)
+            ties.append(own.dual(np.asfortranarray(through.T)))
+        return tuple(ties)
 
-    @property
-    def kernel(self) -> Kernel:  # type: ignore[override]
-        return self.parts[0].kernel
-
-    @property
-    def inducing(self) -> Array:
-        """The shared inducing inputs."""
-        points = self.parts[0].points
-        return points[: len(points) - len(self.cells.points[0])]
+    def _of_cells(self) -> Iterator[tuple[Features, Array, Array]]:
+        """Yield the features of each cell, Γ, and the means of the weights."""
+        features = CellFeatures(self.kernel, self.inducing, self.cells)
+        for own, packed, mean in zip(features.own, self.roots, self.means, strict=True):
+            root = np.zeros((len(mean), len(mean)))
+            root[np.tril_indices(len(mean))] = packed
+            yield own, root, mean
 
     @cached_property
     def points(self) -> Array:
@@ -76,7 +113,7 @@ class CellClassPredictor(ClassScores):
     @property
     def n_points(self) -> int:
         """The number of points that a prediction is a sum over."""
-        return max(len(part.points) for part in self.parts)
+        return max(map(len, self.means))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: what follows from them is there again when it is asked for."""
@@ -121,7 +158,7 @@ class CellClassPredictor(ClassScores):
         total, together = 0.0, np.zeros(len(self.inducing))
         for rows, cell in self._present(X):
             part, w = self.parts[cell], weights[rows]
-            tie = (w @ part.covariances(X[rows])) @ self.ties[cell]
+            tie = (w @ part.covariances(X[rows])) @ self._ties[cell]
             total += part.variance_of_sum(X[rows], w) - float(tie @ tie)
             together += tie
         return max(total + float(together @ together), 0.0)

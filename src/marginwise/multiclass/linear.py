@@ -179,15 +179,13 @@ class LinearPosterior:
     def predictor(self) -> ClassPredictor | CellClassPredictor:
         """What predictions need."""
         offset, unit = self.sites.offset, self.scale * self.unit
-        parts = []
-        for own, root, mean in zip(self.features.own, self.roots, self.means, strict=True):
-            half = own.dual(np.eye(len(root)) - root.T @ root)
-            gain = self.scale * own.dual(half.T)
-            coefficients = self.scale * own.dual(mean)
-            parts.append(ClassPredictor(own.inducing, coefficients, gain, self.model.kernel, offset, unit))
-        if self.features.cells is None:
-            return parts[0]
-        return CellClassPredictor.of(self.features, self.roots, self.scale, parts)
+        if self.features.cells is not None:
+            units = self.scale, unit
+            return CellClassPredictor.of(self.features, self.model.kernel, self.roots, self.means, units, offset)
+        [own], [root], [mean] = self.features.own, self.roots, self.means
+        half = own.dual(np.eye(len(root)) - root.T @ root)
+        gain, coefficients = self.scale * own.dual(half.T), self.scale * own.dual(mean)
+        return ClassPredictor(own.inducing, coefficients, gain, self.model.kernel, offset, unit)
 
 
 def linear_least_squares(problem: Problem, model: Model) -> LinearPosterior:
